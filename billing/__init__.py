@@ -1,0 +1,1 @@
+"""What it costs: prices and the departmental compute ledger. Reads governance, is never read by it."""
