@@ -18,7 +18,7 @@ def home() -> Path:
 
     Raises EmbeddedError when it cannot be made or belongs to somebody else.
     """
-    path = Path(os.environ.get("STEELYARD_HOME") or PROJECT_ROOT / ".steelyard").expanduser().absolute()
+    path = Path(os.environ.get("STEELYARD_HOME") or PROJECT_ROOT / ".steelyard").expanduser().resolve()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as fault:

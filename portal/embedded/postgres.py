@@ -23,7 +23,7 @@ from portal.embedded import locks
 from portal.embedded.errors import EmbeddedError
 from portal.embedded.folder import free_port, home, private_text, read_state, write_private, write_state
 from portal.embedded.processes import command_of, is_alive
-from portal.embedded.server_user import ServerUser, server_user
+from portal.embedded.server_user import ServerUser, server_folder, server_user
 
 DATABASE = "steelyard"
 USER = "steelyard"
@@ -141,14 +141,9 @@ def _stop_if_unused(place: Path) -> bool:
     if alone is None:
         return False
     try:
-        return _stop(_folder(place))
+        return _stop(server_folder(place))
     finally:
         os.close(alone)
-
-
-def _folder(place: Path) -> Path:
-    recorded = read_state(place / "database.json").get("folder")
-    return Path(recorded) if recorded else server_user(place).folder
 
 
 def _url(place: Path, port: int) -> str:
@@ -158,12 +153,12 @@ def _url(place: Path, port: int) -> str:
 
 def _running_url(place: Path) -> str | None:
     """The address of a server that answers to our password; waits for one that is starting, None when none runs."""
-    state = read_state(place / "database.json")
-    if not state:
+    port = read_state(place / "database.json").get("port")
+    if not isinstance(port, int):
         return None
-    url = _url(place, int(state["port"]))
+    url = _url(place, port)
     deadline = time.monotonic() + START_SECONDS
-    while _postmaster(Path(state["folder"])) is not None:
+    while (pid := _postmaster(server_folder(place))) is not None:
         try:
             psycopg.connect(url, connect_timeout=10).close()
         except psycopg.OperationalError as fault:
@@ -171,8 +166,8 @@ def _running_url(place: Path) -> str | None:
                 return url
             if time.monotonic() > deadline:
                 raise EmbeddedError(
-                    f"The embedded PostgreSQL runs (process {_postmaster(Path(state['folder']))}) but does not answer: "
-                    f"{str(fault).strip()}. Its log is {Path(state['folder']) / 'server.log'}."
+                    f"The embedded PostgreSQL runs (process {pid}) but does not answer: {str(fault).strip()}. "
+                    f"Its log is {server_folder(place) / 'server.log'}."
                 ) from fault
             if "does not exist" in str(fault):  # killed between its first start and CREATE DATABASE
                 _make_database(url)
@@ -201,7 +196,7 @@ def _start(place: Path) -> str:
         before = log.stat().st_size if log.exists() else 0
         done = user.run("pg_ctl", "start", "-D", data, "-l", log, "-w", "-t", str(START_SECONDS), timeout=200)
         if done.returncode == 0:
-            write_state(place / "database.json", {"port": port, "folder": str(user.folder)})
+            write_state(place / "database.json", {"port": port})
             url = _url(place, port)
             _make_database(url)
             return url
@@ -265,7 +260,16 @@ def _postmaster(folder: Path) -> int | None:
         pid = int((folder / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
     except (OSError, ValueError):
         return None
-    return pid if is_alive(pid) and str(folder / "data") in command_of(pid) else None
+    return pid if is_alive(pid) and _works_on(pid, folder / "data") else None
+
+
+def _works_on(pid: int, data: Path) -> bool:
+    """Whether `pid` is a PostgreSQL whose working folder is `data`, under whatever name it was given that folder."""
+    command = command_of(pid)
+    try:
+        return "postgres" in command and os.path.samefile(f"/proc/{pid}/cwd", data)
+    except OSError:
+        return str(data) in command
 
 
 def _clear_a_stale_pid_file(folder: Path) -> None:

