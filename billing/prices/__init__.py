@@ -1,0 +1,1 @@
+"""What an hour costs: dated prices and the rule that picks one."""

@@ -1,0 +1,9 @@
+from django.apps import AppConfig
+
+
+class PricesConfig(AppConfig):
+    """See the package's docstring."""
+
+    name = "billing.prices"
+    label = "prices"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,61 @@
+"""Roles and what each may do. A capability is `<thing>.<verb>`; a role holds it on the scope it was granted on."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """The roles of the blueprint (section 5, tenants)."""
+
+    MEMBER = "member"
+    LEAD = "lead"
+    APPROVER = "approver"
+    VIEWER = "viewer"
+    CAPACITY_MANAGER = "capacity_manager"
+    OPERATOR = "operator"
+    FINANCE = "finance"
+    LEADERSHIP = "leadership"
+    AUDITOR = "auditor"
+    ADMINISTRATOR = "administrator"
+    SECURITY = "security"
+
+
+#: The kinds of node a role may be granted on.
+SCOPES: dict[Role, tuple[str, ...]] = {
+    Role.MEMBER: ("project",),
+    Role.LEAD: ("project",),
+    Role.APPROVER: ("department",),
+    Role.VIEWER: ("department",),
+    Role.CAPACITY_MANAGER: ("pool", "site"),
+    Role.OPERATOR: ("site",),
+    Role.FINANCE: ("site",),
+    Role.LEADERSHIP: ("site",),
+    Role.AUDITOR: ("site",),
+    Role.ADMINISTRATOR: ("site",),
+    Role.SECURITY: ("site",),
+}
+
+#: Administration of audit, system and security is kept in different hands (at most one each, unless a setting allows it).
+SEPARATED = frozenset({Role.AUDITOR, Role.ADMINISTRATOR, Role.SECURITY})
+
+#: usage.view: hours and totals of a project; money.view: its amounts; run.view: everybody's runs in it
+#: (one's own runs are always seen); the site's capabilities are held on the installation.
+CAPABILITIES: dict[Role, frozenset[str]] = {
+    Role.MEMBER: frozenset({"usage.view", "money.view"}),
+    Role.LEAD: frozenset({"usage.view", "money.view", "run.view"}),
+    Role.APPROVER: frozenset({"usage.view", "money.view", "run.view"}),
+    Role.VIEWER: frozenset({"usage.view", "money.view", "run.view"}),
+    Role.CAPACITY_MANAGER: frozenset({"capacity.view"}),
+    Role.OPERATOR: frozenset({"usage.view", "run.view", "capacity.view", "records.import", "catalogue.change"}),
+    Role.FINANCE: frozenset({"usage.view", "money.view", "run.view", "ledger.post"}),
+    Role.LEADERSHIP: frozenset({"usage.view", "money.view", "capacity.view"}),
+    Role.AUDITOR: frozenset({"usage.view", "money.view", "run.view", "audit.view"}),
+    Role.ADMINISTRATOR: frozenset({"organisation.change", "catalogue.change", "records.import", "capacity.view"}),
+    Role.SECURITY: frozenset({"grants.change"}),
+}
+
+
+def roles_with(capability: str, scope: str) -> frozenset[Role]:
+    """The roles that hold `capability` when granted on a node of kind `scope`."""
+    return frozenset(role for role, held in CAPABILITIES.items() if capability in held and scope in SCOPES[role])

@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class PortalConfig(AppConfig):
+    """The shell."""
+
+    name = "portal"
+    label = "portal"

@@ -1,0 +1,163 @@
+"""All settings, from the environment: one file. See docs/operations.md for what each means."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from django.utils.translation import gettext_lazy as _
+
+from portal import embedded
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def _flag(name: str, default: bool = False) -> bool:
+    return os.environ.get(name, "1" if default else "0").strip().lower() in {"1", "true", "yes", "on"}
+
+
+DEBUG = _flag("STEELYARD_DEBUG")
+SECRET_KEY = os.environ.get("STEELYARD_SECRET_KEY") or embedded.secret_key()
+ALLOWED_HOSTS = os.environ.get("STEELYARD_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+CSRF_TRUSTED_ORIGINS = [origin for origin in os.environ.get("STEELYARD_ORIGINS", "").split(",") if origin]
+TITLE = os.environ.get("STEELYARD_TITLE", "")  # empty: the portal's own name
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.staticfiles",
+    "guardian",
+    "governance.access.apps.AccessConfig",
+    "governance.audit.apps.AuditConfig",
+    "governance.catalogue.apps.CatalogueConfig",
+    "governance.tenants.apps.TenantsConfig",
+    "governance.usage.apps.UsageConfig",
+    "billing.prices.apps.PricesConfig",
+    "billing.ledger.apps.LedgerConfig",
+    "portal.apps.PortalConfig",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "portal.middleware.LanguageMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "portal.middleware.ActorMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "portal.errors.ErrorMiddleware",
+]
+
+ROOT_URLCONF = "portal.urls"
+WSGI_APPLICATION = "portal.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "portal.context.shell",
+            ],
+            "builtins": ["portal.formats"],
+        },
+    }
+]
+
+
+def _database(url: str) -> dict[str, object]:
+    """Django's settings for a `postgresql://user:password@host:port/name?option=value` URL."""
+    parts = urlsplit(url)
+    options = dict(pair.split("=", 1) for pair in parts.query.split("&") if "=" in pair)
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "OPTIONS": {"client_encoding": "UTF8", **options},
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+DATABASES = {"default": _database(os.environ.get("DATABASE_URL") or embedded.database_url())}
+
+AUTH_USER_MODEL = "access.Person"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "governance.tenants.backends.GrantBackend"]
+ANONYMOUS_USER_NAME = None  # guardian: nobody stands in for the anonymous
+SILENCED_SYSTEM_CHECKS = ["guardian.W001"]  # grants are dated: our own backend asks them, guardian keeps them
+GUARDIAN_MONKEY_PATCH_USER = False
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "sign-in"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _flag("STEELYARD_HTTPS")
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+LANGUAGE_CODE = "zh-hans"
+LANGUAGES = [("zh-hans", _("Simplified Chinese")), ("en", _("English"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_NAME = "language"
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = embedded.home() / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
+
+CELERY_BROKER_URL = os.environ.get("BROKER_URL") or embedded.broker_url()
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {"visibility_timeout": 4 * 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
+    if CELERY_BROKER_URL.startswith("redis")
+    else {}
+)
+CELERY_TASK_ROUTES = {"usage.meter": {"queue": "meter"}, "ledger.post": {"queue": "post"}}
+CELERY_BEAT_SCHEDULE = {
+    "meter": {"task": "usage.meter", "schedule": 300.0},
+    "post": {"task": "ledger.post", "schedule": 300.0},
+}
+CELERY_TIMEZONE = "UTC"
+
+#: Only days wholly behind the metered instant by this much are posted; newer ones are shown as accrued.
+POSTING_GRACE_SECONDS = int(os.environ.get("STEELYARD_POSTING_GRACE_SECONDS", 2 * 3600))
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": os.environ.get("STEELYARD_LOG_LEVEL", "WARNING")},
+}
