@@ -91,6 +91,7 @@ def _database(url: str) -> dict[str, object]:
         "OPTIONS": {"client_encoding": "UTF8", **options},
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
+        "TEST": {"NAME": os.environ.get("STEELYARD_TEST_DATABASE") or None},
     }
 
 
