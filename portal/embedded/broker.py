@@ -22,6 +22,7 @@ protected-mode yes
 requirepass {password}
 dir "{folder}"
 daemonize no
+loglevel warning
 save ""
 appendonly yes
 appendfsync everysec

@@ -74,6 +74,11 @@ def server_user(home: Path) -> ServerUser:
     if not _folder_in_the_open(home).exists() and _passable_by_others(home.parent):
         home.chmod(home.stat().st_mode | 0o011)  # to pass through, not to list; every secret in it is 0600
         return ServerUser(NOBODY, (), _open_binaries(binaries), server_folder(home), becomes_nobody=True)
+    if (home / "postgres" / "data").exists():
+        raise EmbeddedError(
+            f"User id {NOBODY}, as whom the database must run here, cannot enter {home}. "
+            f"Move {home / 'postgres'} to {_folder_in_the_open(home)}, or set STEELYARD_HOME to a folder open to all."
+        )
     _open_ground()
     return ServerUser(NOBODY, (), _open_binaries(binaries), _folder_in_the_open(home), becomes_nobody=True)
 
