@@ -32,6 +32,7 @@ class Flag:
     TYPES_CONTRADICT = "types_contradict"  # typed GPUs add to more than the untyped total; the total was kept
     END_BEFORE_START = "end_before_start"  # the end was moved to the start
     START_BEFORE_SUBMIT = "start_before_submit"  # wait counts zero
+    END_MISSING = "end_missing"  # the state is over but no end is printed: not ended, counted to its last observation
 
 
 class RunRecord(NamedTuple):

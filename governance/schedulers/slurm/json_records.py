@@ -1,0 +1,243 @@
+"""`sacct --json` and slurmrestd's `/slurmdb/.../jobs` as run records, streamed; data parsers v0.0.36 to v0.0.44.
+
+A number may be plain, null or `{"set", "infinite", "number"}`; a state a word or a list; times are epochs. Steps are
+nested in their job and not counted; they are left out of the raw record too, since one job may have thousands.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+import ijson
+
+from governance.schedulers.errors import RecordFault, UnreadableSource
+from governance.schedulers.records import BadRecord, RunRecord
+from governance.schedulers.slurm import tres
+from governance.schedulers.slurm.record import Facts, asks_gpus, bad, job_id_from, judge
+from governance.schedulers.slurm.states import status_of, status_of_flags
+from governance.schedulers.slurm.times import SENTINELS, epoch
+
+Json = Mapping[str, Any]
+# Where controllers' records name cards outside their TRES.
+_CARD_FIELDS = ("used_gres", "gres_detail", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
+MOST_EXPLAINED = 1024 * 1024  # bytes of an answer without jobs that are looked at to say why
+_CARD_NAMES = ("gpu", "npu", "mps", "shard")
+
+
+class _Clean:
+    """A byte source with a known beginning, in which what is not UTF-8 is replaced (the parser refuses it)."""
+
+    def __init__(self, source: BinaryIO, first: bytes) -> None:
+        self._source = source
+        self._first = first.removeprefix(b"\xef\xbb\xbf")
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.saw_jobs = False
+        self.size = 0
+        self.beginning = b""
+        self._tail = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes; empty only at the end (and for a size of zero)."""
+        if size == 0:
+            return b""
+        while True:
+            data = self._first or self._source.read(size)
+            self._first = b""
+            text = self._decoder.decode(data, final=not data)
+            if text or not data:
+                break
+        clean = text.encode()
+        if not self.saw_jobs:
+            self.saw_jobs = b'"jobs"' in self._tail + clean
+            self._tail = clean[-8:]
+        if len(self.beginning) < MOST_EXPLAINED:
+            self.beginning += clean[:MOST_EXPLAINED]
+        self.size += len(clean)
+        return clean
+
+
+def jobs(source: BinaryIO, first: bytes, *, time_zone: str) -> Iterator[RunRecord | BadRecord]:
+    """The jobs of one or several answers in a row, `first` being bytes already read.
+
+    Raises UnreadableSource: "not_json", "truncated_json", "no_jobs" (another kind of answer), "scheduler_errors" (no
+    jobs because the scheduler refused).
+    """
+    clean = _Clean(source, first)
+    listed = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+    read = 0
+    try:
+        for job in ijson.items(clean, "item" if listed else "jobs.item", use_float=True, multiple_values=True):
+            read += 1
+            yield record(job)
+    except ijson.IncompleteJSONError as fault:
+        words = str(fault)
+        cut = "premature EOF" in words or "Incomplete" in words or "parse error: premature" in words
+        raise UnreadableSource(
+            "truncated_json" if cut else "not_json", records=read, reason=words.split("\n")[0]
+        ) from None
+    except ijson.JSONError as fault:
+        raise UnreadableSource("not_json", records=read, reason=str(fault).split("\n")[0]) from None
+    if read == 0 and not listed:
+        _explain_no_jobs(clean)
+
+
+def _explain_no_jobs(clean: _Clean) -> None:
+    errors: list[str] = []
+    has_jobs = clean.saw_jobs
+    if clean.size <= len(clean.beginning):
+        try:
+            answer = json.loads(clean.beginning)
+        except ValueError:
+            answer = {}
+        if isinstance(answer, dict):
+            has_jobs = "jobs" in answer
+            errors = [text_of(one) for one in answer.get("errors") or [] if not _found_nothing(one)]
+    if errors:
+        raise UnreadableSource("scheduler_errors", errors=tuple(error[:300] for error in errors[:5]))
+    if not has_jobs:
+        raise UnreadableSource("no_jobs")
+
+
+def _found_nothing(error: object) -> bool:
+    """slurmrestd calls an empty answer an error."""
+    return "nothing found" in text_of(error).lower() or "found nothing" in text_of(error).lower()
+
+
+def text_of(value: object) -> str:
+    """A text, "" for null; anything else as JSON. What cannot be stored as UTF-8 is replaced."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()
+    return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def number(value: object) -> int | None:
+    """A whole number, plain, as text or `{set, infinite, number}`; None for unset, infinite and sentinels."""
+    if isinstance(value, Mapping):
+        if value.get("set") is False or value.get("infinite"):
+            return None
+        value = value.get("number")
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, str):
+        plain = value.strip()
+        if not plain.isascii() or not plain.isdigit() or len(plain) > 20:
+            return None
+        value = int(plain)
+    if isinstance(value, float):
+        if not abs(value) < 2**63:
+            return None
+        value = int(value)
+    if not isinstance(value, int) or value < 0 or value in SENTINELS or value >= 2**63:
+        return None
+    return value
+
+
+def record(job: object) -> RunRecord | BadRecord:
+    """One job of an answer."""
+    if not isinstance(job, Mapping):
+        return bad(text_of(job), "not_an_object", "a job that is no JSON object")
+    raw = text_of(
+        json.dumps({key: job[key] for key in job if key != "steps"}, ensure_ascii=False, separators=(",", ":"))
+    )
+    try:
+        return judge(_facts(job, raw))
+    except RecordFault as fault:
+        return bad(raw, fault.code, fault.reason)
+
+
+def _part(job: Json, key: str) -> Json:
+    part = job.get(key)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _time(times: Json, key: str) -> int | None:
+    return epoch(number(times.get(key)) or 0)
+
+
+def _facts(job: Json, raw: str) -> Facts:
+    if "job_state" in job and "state" not in job:
+        raise RecordFault("controller_record", "a job of the controller's queue, not of the accounting database")
+    times, state, association = _part(job, "time"), _part(job, "state"), _part(job, "association")
+    current = state.get("current", job.get("state"))
+    end_at = _time(times, "end")
+    if isinstance(current, list):
+        status = status_of_flags([text_of(word) for word in current], ended=end_at is not None)
+    else:
+        status = status_of(text_of(current))
+    job_id = number(job.get("job_id"))
+    resources = _part(job, "tres")
+    limit = number(times.get("limit"))
+    names_gpus = asks_gpus(text_of(job.get("submit_line"))) or any(
+        name in text_of(job.get(field)).lower() for field in _CARD_FIELDS if job.get(field) for name in _CARD_NAMES
+    )
+    return Facts(
+        text_of(job.get("cluster")) or text_of(association.get("cluster")),
+        str(job_id) if job_id else job_id_from(text_of(job.get("job_id") or None)),
+        _label(job, job_id or 0),
+        _time(times, "submission"),
+        _time(times, "eligible"),
+        _time(times, "start"),
+        end_at,
+        status,
+        _exit_code(_part(job, "exit_code")),
+        text_of(state.get("reason")),
+        text_of(job.get("account")) or text_of(association.get("account")),
+        text_of(job.get("user")) or text_of(association.get("user")),
+        text_of(job.get("partition")),
+        text_of(job.get("qos")),
+        text_of(job.get("name")),
+        number(job.get("allocation_nodes")) or 0,
+        text_of(job.get("nodes")),
+        0,
+        _resources(resources.get("allocated")),
+        _resources(resources.get("requested")),
+        names_gpus,
+        number(times.get("elapsed")),
+        number(times.get("suspended")) or 0,
+        None if limit is None else limit * 60,
+        number(job.get("restart_cnt")),
+        number(job.get("db_index")) or None,
+        text_of(job.get("sluid")),
+        False,
+        raw,
+    )
+
+
+def _label(job: Json, job_id: int) -> str:
+    """The id as sacct prints it: `50_3`, `50_[4-7%2]`, `12+1`, `4711`."""
+    array, het = _part(job, "array"), _part(job, "het")
+    leader, task, tasks = number(array.get("job_id")), number(array.get("task_id")), text_of(array.get("task"))
+    if leader and task is not None:
+        return f"{leader}_{task}"
+    if leader and tasks:
+        return f"{leader}_[{tasks.strip('[]')}]"
+    first, offset = number(het.get("job_id")), number(het.get("job_offset"))
+    return f"{first}+{offset}" if first and offset is not None else str(job_id)
+
+
+def _exit_code(code: Json) -> str:
+    """`code:signal` as sacct prints it, "" where the record gives neither."""
+    signal = _part(code, "signal")
+    signal_number = number(signal.get("id", signal.get("signal_id")))
+    returned = number(code.get("return_code"))
+    if returned is None and signal_number is None:
+        return ""
+    return f"{returned or 0}:{signal_number or 0}"
+
+
+def _resources(entries: object) -> tres.Tres:
+    if isinstance(entries, str):
+        return tres.read_tres(entries)
+    if not isinstance(entries, list):
+        return tres.SILENT
+    return tres.from_entries(
+        (text_of(entry.get("type")).lower(), text_of(entry.get("name")), number(entry.get("count")))
+        for entry in entries
+        if isinstance(entry, Mapping)
+    )
