@@ -7,82 +7,22 @@ from collections.abc import Iterable
 
 from governance.schedulers.errors import UnreadableSource
 
-XDMOD = tuple(
-    [
-        "jobid",
-        "jobidraw",
-        "cluster",
-        "partition",
-        "qos",
-        "account",
-        "group",
-        "gid",
-        "user",
-        "uid",
-        "submit",
-        "eligible",
-        "start",
-        "end",
-        "elapsed",
-        "exitcode",
-        "state",
-        "nnodes",
-        "ncpus",
-        "reqcpus",
-        "reqmem",
-        "reqtres",
-        "alloctres",
-        "timelimit",
-        "nodelist",
-        "jobname",
-    ]  # noqa: SIM905  a list of words reads best as a line of words
+_XDMOD_ORDER = (
+    "jobid|jobidraw|cluster|partition|qos|account|group|gid|user|uid|submit|eligible|start|end|elapsed|exitcode|state"
+    "|nnodes|ncpus|reqcpus|reqmem|reqtres|alloctres|timelimit|nodelist|jobname"
 )
+_FREELY_WRITTEN = (
+    "jobname comment admincomment systemcomment submitline workdir constraints container extra licenses wckey stdin "
+    "stdout stderr reqnodes failednode reservation"
+)
+_ALSO_KNOWN = (
+    "elapsedraw suspended timelimitraw reqgres allocgres allocnodes alloccpus reason restarts dbindex sluid flags "
+    "priority derivedexitcode planned reserved"
+)
+XDMOD = tuple(_XDMOD_ORDER.split("|"))
 # Columns people or programs write freely: they may hold delimiters and newlines.
-FREE_TEXT = frozenset(
-    [
-        "jobname",
-        "comment",
-        "admincomment",
-        "systemcomment",
-        "submitline",
-        "workdir",
-        "constraints",
-        "container",
-        "extra",
-        "licenses",
-        "wckey",
-        "stdin",
-        "stdout",
-        "stderr",
-        "reqnodes",
-        "failednode",
-        "reservation",
-    ]  # noqa: SIM905
-)
-KNOWN = (
-    FREE_TEXT
-    | set(XDMOD)
-    | frozenset(
-        [
-            "elapsedraw",
-            "suspended",
-            "timelimitraw",
-            "reqgres",
-            "allocgres",
-            "allocnodes",
-            "alloccpus",
-            "reason",
-            "restarts",
-            "dbindex",
-            "sluid",
-            "flags",
-            "priority",
-            "derivedexitcode",
-            "planned",
-            "reserved",
-        ]  # noqa: SIM905
-    )
-)
+FREE_TEXT = frozenset(_FREELY_WRITTEN.split())
+KNOWN = FREE_TEXT | set(XDMOD) | set(_ALSO_KNOWN.split())
 _NAME = re.compile(r"([A-Za-z]+)(?:%-?\d+)?", re.ASCII)
 _FIRST_GAP = re.compile(r"\s*[A-Za-z]+(?:%-?\d+)?([^A-Za-z0-9%]{1,8})[A-Za-z]", re.ASCII)
 _DATA_GAPS = ("|#", "\x1f", "|")

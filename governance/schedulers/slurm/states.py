@@ -40,22 +40,10 @@ _ALIVE = dict.fromkeys(
 )
 _WAITING = dict.fromkeys(("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD"), Outcome.PENDING)
 STATUSES = {word: Status(word, outcome, word in _OVER) for word, outcome in (_OVER | _ALIVE | _WAITING).items()}
-BASES = frozenset(
-    [
-        "PENDING",
-        "RUNNING",
-        "SUSPENDED",
-        "COMPLETED",
-        "CANCELLED",
-        "FAILED",
-        "TIMEOUT",
-        "NODE_FAIL",
-        "PREEMPTED",
-        "BOOT_FAIL",
-        "DEADLINE",
-        "OUT_OF_MEMORY",
-    ]  # noqa: SIM905  a list of words reads best as a line of words
+_BASE_STATES = (
+    "PENDING RUNNING SUSPENDED COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE OUT_OF_MEMORY"
 )
+BASES = frozenset(_BASE_STATES.split())
 
 
 def status_of(text: str) -> Status:

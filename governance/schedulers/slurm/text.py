@@ -102,8 +102,8 @@ class Text:
     def _read(self, found: list[Row | BadRecord]) -> Iterator[RunRecord | BadRecord | Skipped]:
         facts, wanted, step_at = self._facts, self.plan.cells, self.plan.step_at
         for row in found:
-            if row.__class__ is BadRecord:
-                yield row  # type: ignore[misc]
+            if isinstance(row, BadRecord):
+                yield row
                 continue
             line, cells = row
             try:
@@ -171,7 +171,7 @@ def plan_of_header(line: str, delimiter: str) -> Plan | None:
     return Plan(names, delimiter, trailing=trailing, padded="%" in line)
 
 
-def facts_reader(plan: Plan, clock: Clock) -> Callable[[str, list[str]], Facts]:  # noqa: PLR0915
+def facts_reader(plan: Plan, clock: Clock) -> Callable[[str, list[str]], Facts]:
     """A function from a line and its cells to its facts; it raises RecordFault.
 
     All places are looked up once. A column that is not there is place -1, an empty cell put behind the others, so that
@@ -212,11 +212,12 @@ def facts_reader(plan: Plan, clock: Clock) -> Callable[[str, list[str]], Facts]:
         submit = instant(submitted)
         eligible = submit if cells[eligible_at] == submitted else instant(cells[eligible_at])
         start, end = instant(cells[start_at]), instant(cells[end_at])
+        lasted = cells[elapsed]
         nodes_listed: str | None = cells[node_list]
         if not lists_nodes:
             # without a node list, an allocation that is empty says that it never started
             nodes_listed = "" if allocates and not allocated.stated and start == end else None
-        return new(  # type: ignore[no-any-return]
+        return new(
             Facts,
             (
                 cells[cluster],
@@ -240,11 +241,11 @@ def facts_reader(plan: Plan, clock: Clock) -> Callable[[str, list[str]], Facts]:
                 allocated,
                 asked,
                 named,
-                durations[cells[elapsed]] if cells[elapsed] else None,
+                int(lasted) if lasted.isdecimal() and len(lasted) < 10 else durations[lasted] if lasted else None,
                 durations[cells[suspended]] or 0,
                 limits[cells[limit]],
                 counts[cells[restarts]] if restarts >= 0 else None,
-                (counts[cells[db_index]] or None) if db_index >= 0 else None,
+                _index(cells[db_index]) if db_index >= 0 else None,
                 cells[sluid],
                 bool(folded) and not folded.isdisjoint((submitted, cells[start_at], cells[end_at])),
                 line,
@@ -279,6 +280,11 @@ def _older_gres(
             held = tres.read_gres(req_gres, nodes)
             allocated = _with_cards(allocated, held)._replace(stated=True)
     return allocated, asked, wanted.names_gpus
+
+
+def _index(text: str) -> int | None:
+    """DBIndex, which is never twice the same and so not worth remembering."""
+    return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 def _few(nodes: str) -> int:

@@ -7,7 +7,7 @@ that was in force first, and the text is remembered in `Clock.folded`; an hour t
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from governance.schedulers.errors import RecordFault, UnreadableSource
@@ -20,8 +20,8 @@ LATEST = 253_402_300_799  # the last second of the year 9999, beyond which neith
 # Shorter texts are half of an instant, cut off with their line; Slurm has no jobs from before September 2001.
 EPOCH_DIGITS = 10
 ISO_LENGTH = len("2026-12-01T04:30:18")
-SECONDS = {f":{second:02d}": second for second in range(60)}
-MINUTES_HELD = 300_000
+IN_THE_HOUR = {f":{second // 60:02d}:{second % 60:02d}": second for second in range(3600)}
+HOURS_HELD = 100_000
 DURATION = re.compile(r"(?:(\d+)-)?(\d+):(\d{1,2})(?::(\d{1,2}))?(?:\.\d+)?", re.ASCII)
 
 
@@ -48,12 +48,12 @@ class Clock:
     def __init__(self, time_zone: str) -> None:
         self.zone = zone_named(time_zone)
         self.folded: set[str] = set()  # texts met that exist twice in this zone
-        self._minutes: dict[str, int] = {}  # "2026-12-01T04:30" -> epoch seconds; offsets change at whole minutes
+        self._hours: dict[str, int] = {}  # "2026-12-01T04" -> epoch seconds, for hours in which the offset is constant
 
     def instant(self, text: str) -> int | None:
         """Epoch seconds (UTC), None where the text says there is none; raises RecordFault."""
         try:
-            return self._minutes[text[:16]] + SECONDS[text[16:]]
+            return self._hours[text[:13]] + IN_THE_HOUR[text[13:]]
         except KeyError:
             return self._parse(text)
 
@@ -78,20 +78,24 @@ class Clock:
     def _local(self, text: str, naive: datetime) -> int | None:
         if not 1970 <= naive.year < 9999:  # at the edges of the calendar a zone's arithmetic overflows
             raise RecordFault("bad_time", f"not an instant: {text[:40]!r}")
-        first = naive.replace(tzinfo=self.zone, fold=0)
+        first = naive.replace(tzinfo=self.zone, fold=0, microsecond=0)
         seconds = int(first.timestamp())
-        if datetime.fromtimestamp(seconds, UTC).astimezone(self.zone).replace(tzinfo=None) != naive.replace(
-            microsecond=0
-        ):
+        if datetime.fromtimestamp(seconds, self.zone).replace(tzinfo=None, fold=0) != first.replace(tzinfo=None):
             raise RecordFault("no_such_hour", f"{text} does not exist in {self.zone.key}")
         if first.utcoffset() != first.replace(fold=1).utcoffset():
             self.folded.add(text)
-        elif len(text) == 19 and text[16:] in SECONDS:
-            if len(self._minutes) >= MINUTES_HELD:
-                self._minutes.clear()
-            if seconds >= 86_400:  # texts near the epoch must keep meaning "none"
-                self._minutes[text[:16]] = seconds - naive.second
+        elif len(text) == ISO_LENGTH and seconds >= 86_400:  # texts at the epoch itself must keep meaning "none"
+            self._remember(text[:13], first)
         return epoch(seconds)
+
+    def _remember(self, hour: str, moment: datetime) -> None:
+        """Keep the hour, unless the offset changes within it (it does so at half past in some zones)."""
+        begin, end = moment.replace(minute=0, second=0), moment.replace(minute=59, second=59)
+        edges = (begin, begin.replace(fold=1), end, end.replace(fold=1))
+        if len({edge.utcoffset() for edge in edges}) == 1:
+            if len(self._hours) >= HOURS_HELD:
+                self._hours.clear()
+            self._hours[hour] = int(begin.timestamp())
 
 
 def duration(text: str) -> int | None:
