@@ -25,6 +25,7 @@ from governance.schedulers.slurm.columns import XDMOD
 from governance.schedulers.slurm.json_records import jobs
 from governance.schedulers.slurm.lines import BLOCK
 from governance.schedulers.slurm.text import Text
+from governance.schedulers.slurm.times import zone_named
 
 FORMATS = ("auto", "sacct", "sacct-json", "slurmrestd")
 _GZIP = b"\x1f\x8b"
@@ -137,6 +138,9 @@ def read(source: BinaryIO, *, name: str, options: ReadOptions) -> Reading:
 
     Raises UnreadableSource at once where the source as a whole cannot be read, and while iterating where it turns out
     to be cut off (see `errors.py` for the codes). `name` is for messages only.
+
+    A quarantined record is read again by the same door: its text with the Reading's `fields` and `delimiter`, or its
+    JSON object in brackets, as a list of one job.
     """
     if options.format not in FORMATS:
         raise UnreadableSource("unknown_format", format=options.format)
@@ -149,6 +153,7 @@ def read(source: BinaryIO, *, name: str, options: ReadOptions) -> Reading:
 
 
 def _read(source: BinaryIO, options: ReadOptions) -> Reading:
+    zone_named(options.time_zone)  # a misspelt zone is told whatever the format
     first = _beginning(source)
     stripped = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not stripped:
@@ -157,7 +162,7 @@ def _read(source: BinaryIO, options: ReadOptions) -> Reading:
         raise UnreadableSource("binary")
     if options.format in ("sacct-json", "slurmrestd") or (options.format == "auto" and stripped[:1] in b"{["):
         kind = "sacct-json" if options.format == "auto" else options.format
-        return Reading(jobs(source, first, time_zone=options.time_zone), kind)
+        return Reading(jobs(source, first), kind)
     fields = XDMOD if options.fields is not None and tuple(options.fields) == ("xdmod",) else options.fields
     text = Text(source, first, fields=fields, delimiter=options.delimiter, time_zone=options.time_zone)
     return Reading(text, "sacct", text.plan.names, text.plan.delimiter)

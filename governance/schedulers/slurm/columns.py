@@ -39,7 +39,7 @@ def names_in(line: str, delimiter: str) -> tuple[str, ...] | None:
         if match is None:
             return None
         names.append(match[1].lower())
-    if not {"jobid", "jobidraw"} & set(names) or len(KNOWN & set(names)) < min(2, len(names)):
+    if not {"jobid", "jobidraw"} & set(names) or len(KNOWN & set(names)) < 2:
         return None
     return tuple(names)
 
@@ -70,11 +70,10 @@ class Plan:
         self.free = tuple(index for index, name in enumerate(self.names) if name in FREE_TEXT)
         self.free_tail = bool(self.free) and self.free[-1] == self.cells - 1
         self.step_at = self.at("JobID", "JobIDRaw")  # both print a step with a dot
-        missing = [wanted for wanted in ("JobID", "State") if not self.has(wanted, "JobIDRaw" * (wanted == "JobID"))]
-        if not self.has("Submit", "Start"):
-            missing.append("Submit")
+        needed = {"JobID": ("JobID", "JobIDRaw"), "State": ("State",), "Submit": ("Submit", "Start")}
+        missing = tuple(name for name, either in needed.items() if not self.has(*either))
         if missing:
-            raise UnreadableSource("missing_columns", columns=tuple(missing))
+            raise UnreadableSource("missing_columns", columns=missing)
 
     def has(self, *names: str) -> bool:
         """Whether any of the columns is there."""

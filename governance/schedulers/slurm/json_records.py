@@ -59,8 +59,8 @@ class _Clean:
         return clean
 
 
-def jobs(source: BinaryIO, first: bytes, *, time_zone: str) -> Iterator[RunRecord | BadRecord]:
-    """The jobs of one or several answers in a row, `first` being bytes already read.
+def jobs(source: BinaryIO, first: bytes) -> Iterator[RunRecord | BadRecord]:
+    """The jobs of one or several answers in a row, `first` being bytes already read; a bare list of jobs will do too.
 
     Raises UnreadableSource: "not_json", "truncated_json", "no_jobs" (another kind of answer), "scheduler_errors" (no
     jobs because the scheduler refused).
@@ -93,7 +93,7 @@ def _explain_no_jobs(clean: _Clean) -> None:
         except ValueError:
             answer = {}
         if isinstance(answer, dict):
-            has_jobs = "jobs" in answer
+            has_jobs = isinstance(answer.get("jobs", 0), list | None)
             errors = [text_of(one) for one in answer.get("errors") or [] if not _found_nothing(one)]
     if errors:
         raise UnreadableSource("scheduler_errors", errors=tuple(error[:300] for error in errors[:5]))
@@ -200,7 +200,7 @@ def _facts(job: Json, raw: str) -> Facts:
         names_gpus,
         number(times.get("elapsed")),
         number(times.get("suspended")) or 0,
-        None if limit is None else limit * 60,
+        limit * 60 if limit else None,
         number(job.get("restart_cnt")),
         number(job.get("db_index")) or None,
         text_of(job.get("sluid")),

@@ -17,7 +17,8 @@ _HET = re.compile(r"(\d+)\+(\d+)", re.ASCII)
 _PENDING_ARRAY = re.compile(r"(\d+)_\[.*\]", re.ASCII | re.DOTALL)
 _PLAIN_OR_TASK = re.compile(r"\d+(?:_\d+)?(?:\+\d+)?", re.ASCII)
 _ASKS_GPUS = re.compile(
-    r"(?:--gpus(?:-per-(?:node|task|socket))?|-G)[ =]?(?!0(?:\D|$))(?=[\w])|--gres[ =]\S*\b(?:gpu|npu|mps|shard)\b"
+    r"(?<!\S)(?:(?:--gpus(?:-per-(?:node|task|socket))?[ =]|-G ?)(?!0\b)\w"
+    r"|--(?:gres|tres-per-task)[ =]\S*\b(?:gpu|npu|mps|shard)\b(?!:0\b))"
 )
 
 
