@@ -12,7 +12,7 @@ import yaml
 from portal.demo import estate
 from portal.demo.company import organisation
 from portal.demo.plan import DemoArguments
-from tests.demo.conftest import UNTIL, Company
+from tests.demo.rows import UNTIL, Company
 
 KEYS = {
     "departments": {"code", "name", "parent", "cost_centre"},

@@ -10,7 +10,7 @@ import pytest
 from portal.demo.plan import DemoArguments, generate, midnight
 from portal.demo.rhythm import is_holiday
 from portal.demo.sacct import FIELDS
-from tests.demo.conftest import UNTIL, Company, Row, local_day, rows_of, written
+from tests.demo.rows import UNTIL, Company, Row, local_day, rows_of, written
 
 
 def end_of(row: Row, company: Company) -> int:
