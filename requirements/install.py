@@ -23,11 +23,11 @@ def main():
     wanted = sys.argv[1] if len(sys.argv) == 2 else ""
     if wanted not in ("runtime", "dev"):
         return fail("usage: python requirements/install.py runtime|dev")
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036  older ones do get here
+        version = ".".join(map(str, sys.version_info[:3]))
         return fail(
-            "Steelyard needs Python 3.11 or newer; {} is {}. Name another one: make up PYTHON=/path/to/python3.11".format(
-                sys.executable, ".".join(map(str, sys.version_info[:3]))
-            )
+            f"Steelyard needs Python 3.11 or newer; {sys.executable} is {version}. "
+            "Name another one: make up PYTHON=/path/to/python3.11"
         )
     folder = os.open(HERE, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)  # `make up` and `make test` may be started together
@@ -49,8 +49,8 @@ def install(wanted):
         done = subprocess.call([sys.executable, "-m", "venv", "--clear", VENV])
         if done != 0:
             return fail(
-                f"The environment .venv could not be made with {sys.executable}. On Debian and Ubuntu its module venv is a package "
-                "of its own: apt install python3-venv"
+                f"The environment .venv could not be made with {sys.executable}. "
+                "On Debian and Ubuntu its module venv is a package of its own: apt install python3-venv"
             )
     if os.path.exists(STAMP):
         os.remove(STAMP)  # until all is done, nothing is

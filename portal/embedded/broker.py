@@ -91,7 +91,7 @@ def _url(port: int) -> str:
 def _answers(port: int) -> bool:
     """Whether a server there accepts our password: another program may have taken over the port."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
             connection.sendall(f"AUTH {_password()}\r\nPING\r\n".encode())
             heard = b""
             while heard.count(b"\n") < 2:
