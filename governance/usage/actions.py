@@ -1,10 +1,79 @@
-"""Writes of usage: records in, facts out."""
+"""Writes of usage: records in, facts out. Pages, tasks and commands call these."""
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
 
-from django.db import connection
+from django.db import connection, transaction
+from django.utils import timezone
+
+from governance.access.actor import Actor, require
+from governance.audit.actions import record as audit
+from governance.catalogue.models import Cluster
+from governance.catalogue.reads import installation
+from governance.errors import N_, NotFound
+from governance.schedulers.errors import UnreadableSource
+from governance.schedulers.files import ReadOptions
+from governance.schedulers.records import RunRecord
+
+from . import intake, watermarks
+from .ingest import Counts, Merge, latest_instant, staged_row
+from .metering import Meter, Metered, Progress
+from .models import QuarantinedRecord
+
+NO_CLUSTER = N_("There is no cluster “%(code)s”. Load an organisation file that declares it first.")
+
+
+def cluster_of(code: str) -> Cluster:
+    """The cluster with this code; raises NotFound."""
+    cluster = Cluster.objects.filter(code=code).first()
+    if cluster is None:
+        raise NotFound(NO_CLUSTER, code=code)
+    return cluster
+
+
+def import_files(
+    cluster_code: str,
+    paths: Sequence[str],
+    *,
+    actor: Actor,
+    options: ReadOptions | None = None,
+    observed_at: datetime | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> list[Counts]:
+    """Import files of scheduler records, each in a transaction of its own; answers the counts of each.
+
+    Times without an offset are read in the cluster's zone unless `options` says another. Raises NotFound for the cluster,
+    NotAllowed, and BadData for the first file that cannot be read (files before it stay imported, that one leaves nothing).
+    """
+    require(actor, "records.import")
+    cluster = cluster_of(cluster_code)
+    chosen = options or ReadOptions(time_zone=cluster.time_zone)
+    done = []
+    for path in paths:
+        with transaction.atomic():
+            counts = intake.take_in(cluster, path, chosen, observed_at=observed_at, by=actor.name, on_bytes=on_bytes)
+            audit(actor, "usage.imported", "cluster", cluster.code, after={"source": path, **vars(counts)})
+        done.append(counts)
+    return done
+
+
+def meter(
+    cluster_code: str,
+    *,
+    actor: Actor,
+    from_on: date | None = None,
+    to_on: date | None = None,
+    until_at: datetime | None = None,
+    progress: Progress | None = None,
+) -> Metered:
+    """Rebuild the day facts of the cluster's dirty days and of those its records have newly reached.
+
+    `from_on`, `to_on` (half-open) restrict the days and leave the watermark; `until_at` stops before an instant.
+    """
+    require(actor, "records.import")
+    return Meter(cluster_of(cluster_code), until_at).run(from_on, to_on, progress)
 
 
 def mark_dirty(cluster_code: str, from_on: date | None, to_on: date | None) -> int:
@@ -19,3 +88,31 @@ def mark_dirty(cluster_code: str, from_on: date | None, to_on: date | None) -> i
             [cluster_code, from_on, from_on, to_on, to_on],
         )
         return int(cursor.rowcount)
+
+
+@transaction.atomic
+def retry_quarantined(cluster_code: str, *, actor: Actor) -> Counts:
+    """Read the cluster's quarantined records again; what can be read now becomes runs, the rest stays."""
+    require(actor, "records.import")
+    cluster = cluster_of(cluster_code)
+    counts, names = Counts(), intake.names_of(cluster)
+    merge: Merge | None = None
+    for held in QuarantinedRecord.objects.select_for_update().filter(cluster=cluster, resolved_at__isnull=True):
+        counts.read += 1
+        try:
+            again = intake.read_again(held)
+        except UnreadableSource:
+            again = []
+        runs = [r for r in again if isinstance(r, RunRecord) and (not names or not r.cluster_name or r.cluster_name in names)]
+        if not runs or len(runs) < len(again):
+            counts.quarantined += 1
+            continue
+        merge = merge or Merge(cluster.pk, installation().time_zone, held.intake_id)
+        seen = held.intake.observed_at
+        rows = [staged_row(r, int(seen.timestamp()) if seen else latest_instant(r)) for r in runs]
+        counts.add(merge.chunk(rows))
+        watermarks.move(cluster, "ingested", datetime.fromtimestamp(max(row[-1] for row in rows), UTC))
+        held.resolved_at = timezone.now()
+        held.save(update_fields=["resolved_at"])
+    audit(actor, "usage.quarantine_retried", "cluster", cluster.code, after=vars(counts))
+    return counts

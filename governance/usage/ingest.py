@@ -102,6 +102,7 @@ class Merge:
         self._given = {"cluster": cluster_id, "zone": time_zone, "source": source}
         self._cursor = connection.cursor()
         columns = ", ".join(f'"{name}" {kind}' for name, kind in STAGED)
+        self._cursor.execute("DROP TABLE IF EXISTS pg_temp.staged, pg_temp.candidate")
         self._cursor.execute(f"CREATE TEMP TABLE staged ({columns}) ON COMMIT DROP")
         self._cursor.execute(sql.text("candidate_table"))
         self._known_months: set[date] = set()

@@ -1,0 +1,209 @@
+"""Bringing a source's records in: read it in a thread, merge in chunks, all in one transaction, so that nothing is half done."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import md5
+from queue import Empty, Full, Queue
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from governance.catalogue.models import Cluster
+from governance.catalogue.reads import installation
+from governance.schedulers.errors import UnreadableSource
+from governance.schedulers.files import ReadOptions, open_source, read
+from governance.schedulers.records import BadRecord, RunRecord
+
+from . import watermarks
+from .ingest import Counts, Merge, latest_instant, staged_row
+from .models import Intake, QuarantinedRecord
+from .wording import OTHER_CLUSTER, OUT_OF_RANGE, worded
+
+CHUNK = 50_000
+#: Raised when the meaning of what the parsers answer changes, so that files already seen are read again.
+READER_VERSION = 1
+_INT4, _INT8 = 2**31 - 1, 2**63 - 1
+_LATEST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
+
+BytesRead = Callable[[int], None]
+
+
+@dataclass
+class Chunk:
+    """A stretch of a source: rows to stage, records to quarantine, and what was passed over."""
+
+    rows: list[tuple[Any, ...]]
+    bad: list[BadRecord]
+    steps: int
+    latest: int  # latest observation, epoch seconds
+
+
+def take_in(cluster: Cluster, path: str, options: ReadOptions, *, observed_at: datetime | None, by: str, on_bytes: BytesRead | None) -> Counts:
+    """Import one source inside a transaction; raises BadData where it cannot be read, and then nothing was written.
+
+    A file that was read before, with the same content in the same way, can change nothing: it is recognised and not read again.
+    """
+    fingerprint = _fingerprint(cluster, path, options, observed_at)
+    before = Intake.objects.filter(cluster=cluster, fingerprint=fingerprint).order_by("-pk").first() if fingerprint else None
+    if before is not None:
+        if on_bytes:
+            on_bytes(os.path.getsize(path))
+        return Counts(before.read, 0, 0, before.new + before.changed + before.unchanged, before.steps_skipped, before.quarantined)
+    try:
+        with transaction.atomic(), open_source(path, on_bytes=on_bytes) as source:
+            return _take_in(cluster, read(source, name=path, options=options), path, options, observed_at, by, fingerprint)
+    except UnreadableSource as fault:
+        raise worded(fault, path) from fault
+
+
+def _take_in(
+    cluster: Cluster, reading: Any, name: str, options: ReadOptions, observed_at: datetime | None, by: str, fingerprint: str
+) -> Counts:
+    intake = Intake.objects.create(
+        cluster=cluster, source=name[-500:], format=reading.format, actor=by, observed_at=observed_at, fingerprint=fingerprint
+    )
+    counts, latest = Counts(), 0
+    merge = Merge(cluster.pk, installation().time_zone, intake.pk)
+    how = {**asdict(options), "format": reading.format, "fields": reading.fields, "delimiter": reading.delimiter}
+    observed_s = int(observed_at.timestamp()) if observed_at else None
+    for chunk in _ahead(_chunks(reading, names_of(cluster), observed_s)):
+        found = merge.chunk(chunk.rows) if chunk.rows else Counts()
+        found.read = len(chunk.rows) + len(chunk.bad) + chunk.steps
+        found.steps_skipped, found.quarantined = chunk.steps, len(chunk.bad)
+        _quarantine(cluster, intake, chunk.bad, how)
+        counts.add(found)
+        latest = max(latest, chunk.latest)
+    until = observed_at or (datetime.fromtimestamp(latest, UTC) if latest else None)
+    if until is not None:
+        watermarks.move(cluster, "ingested", until)
+    Intake.objects.filter(pk=intake.pk).update(**asdict(counts))
+    return counts
+
+
+def names_of(cluster: Cluster) -> frozenset[str]:
+    """Names under which the cluster's records may come; empty: any."""
+    names = cluster.scheduler_names or [cluster.code]
+    return frozenset() if "*" in names else frozenset(names)
+
+
+def _chunks(reading: Iterator[Any], names: frozenset[str], observed_s: int | None) -> Iterator[Chunk]:
+    chunk = Chunk([], [], 0, 0)
+    for record in reading:
+        if isinstance(record, RunRecord):
+            if names and record.cluster_name and record.cluster_name not in names:
+                reason = f"the record is of cluster “{record.cluster_name}”"
+                chunk.bad.append(BadRecord(record.raw, OTHER_CLUSTER, reason))
+            elif not _in_range(record):
+                chunk.bad.append(BadRecord(record.raw, OUT_OF_RANGE, "a number or time in it is out of range"))
+            else:
+                seen = observed_s if observed_s is not None else latest_instant(record)
+                chunk.latest = max(chunk.latest, seen)
+                chunk.rows.append(staged_row(record, seen))
+        elif isinstance(record, BadRecord):
+            chunk.bad.append(record)
+        else:
+            chunk.steps += 1
+        if len(chunk.rows) + len(chunk.bad) >= CHUNK:
+            yield chunk
+            chunk = Chunk([], [], 0, 0)
+    yield chunk
+
+
+def _in_range(record: RunRecord) -> bool:
+    """Whether the columns can hold the record's numbers, and its times lie in order."""
+    start, end = record.start_at, record.end_at
+    if not (0 <= record.nodes <= _INT4 and 0 <= record.cpus <= _INT4 and 0 <= record.memory_mib <= _INT8 // 10**10):
+        return False
+    if not 0 <= (record.gpu_milli or 0) <= _INT4 * 1000 or (start is not None and end is not None and end < start):
+        return False
+    return all(v is None or 0 <= v < _LATEST for v in (record.submit_at, record.eligible_at, start, end, record.elapsed_s, record.limit_s)) and (
+        0 <= record.suspended_s < _LATEST
+    )
+
+
+def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """The chunks, read by a thread one ahead of the merging, so that parsing and the database work at the same time."""
+    queue: Queue[Chunk | BaseException | None] = Queue(maxsize=1)
+    stop = threading.Event()
+
+    def put(item: Chunk | BaseException | None) -> None:
+        while not stop.is_set():
+            try:
+                queue.put(item, timeout=0.1)
+                return
+            except Full:
+                continue
+
+    def work() -> None:
+        try:
+            for chunk in chunks:
+                put(chunk)
+                if stop.is_set():
+                    return
+            put(None)
+        except BaseException as fault:  # noqa: BLE001 - handed to the thread that waits for it
+            put(fault)
+
+    thread = threading.Thread(target=work, name="read-records", daemon=True)
+    thread.start()
+    try:
+        while (item := queue.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stop.set()
+        while thread.is_alive():
+            try:
+                queue.get_nowait()
+            except Empty:
+                thread.join(timeout=0.05)
+
+
+def _quarantine(cluster: Cluster, intake: Intake, bad: list[BadRecord], how: dict[str, Any]) -> None:
+    rows = [
+        QuarantinedRecord(
+            cluster=cluster,
+            intake=intake,
+            digest=UUID(bytes=md5(record.raw.encode(), usedforsecurity=False).digest()),
+            raw=record.raw.replace("\x00", "\ufffd"),
+            code=record.code,
+            reason=record.reason,
+            options=how,
+        )
+        for record in bad
+    ]
+    QuarantinedRecord.objects.bulk_create(rows, ignore_conflicts=True, batch_size=2000)
+
+
+def _fingerprint(cluster: Cluster, path: str, options: ReadOptions, observed_at: datetime | None) -> str:
+    """A digest of a file's content and of all that decides how it is read; "" for standard input and what cannot be opened."""
+    if path == "-" or not os.path.isfile(path):
+        return ""
+    how = (READER_VERSION, options, observed_at, cluster.code, sorted(names_of(cluster)))
+    digest = hashlib.blake2b(repr(how).encode(), digest_size=32)
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def read_again(record: QuarantinedRecord) -> list[RunRecord | BadRecord]:
+    """A quarantined record read the way it first was: what the parsers make of it now."""
+    how = dict(record.options)
+    fields, kind = how.get("fields"), how.get("format", "auto")
+    raw = record.raw if kind == "sacct" else f'{{"jobs": [{record.raw}]}}'
+    options = ReadOptions(kind, tuple(fields) if fields else None, how.get("delimiter"), how.get("time_zone", "UTC"))
+    source = io.BytesIO(raw.encode())
+    return [r for r in read(source, name="quarantine", options=options) if isinstance(r, RunRecord | BadRecord)]

@@ -1,0 +1,50 @@
+-- One day of one cluster summed by what the records say: before pools, models and projects are known.
+-- `slice` holds the day's bands; a run counts in each to its own end or last observation, never past `through`.
+CREATE TEMP TABLE meter_sum ON COMMIT DROP AS
+SELECT
+    band, partition, gpu_type, node_list, account, "user", qos, outcome, has_gpu, gpu_unknown,
+    sum(milli * secs)::bigint AS milligpu_seconds,
+    sum(cpu_secs)::bigint AS cpu_seconds,
+    sum(nodes * secs)::bigint AS node_seconds,
+    sum(secs)::bigint AS wall_seconds,
+    sum(memory_mib * secs)::bigint AS memory_mib_seconds,
+    sum(started::int)::bigint AS runs_started,
+    sum(ended::int)::bigint AS runs_ended,
+    sum((started AND gpu_unknown)::int)::bigint AS unknown_gpu_runs,
+    sum(CASE WHEN waited_for = 'quota' THEN wait_s ELSE 0 END)::bigint AS wait_quota_seconds,
+    sum(CASE WHEN waited_for = 'capacity' THEN wait_s ELSE 0 END)::bigint AS wait_capacity_seconds,
+    sum(CASE WHEN waited_for = 'other' THEN wait_s ELSE 0 END)::bigint AS wait_other_seconds,
+    sum(CASE WHEN waited_for = '' THEN wait_s ELSE 0 END)::bigint AS wait_unknown_seconds
+FROM (
+    SELECT
+        s.band, r.partition, r.gpu_type, r.account, r."user", r.qos, r.outcome, r.nodes, r.memory_mib,
+        coalesce(r.gpu_milli, 0) AS milli,
+        coalesce(r.gpu_milli, 0) > 0 AS has_gpu,
+        r.gpu_milli IS NULL OR (r.gpu_milli = 0 AND NOT %(tracks_gpus)s) AS gpu_unknown,
+        -- The nodes matter only where they tell an untyped card's model.
+        CASE WHEN r.gpu_milli > 0 AND (r.gpu_type = '' OR r.gpu_type LIKE '%%+:%%' OR r.gpu_type LIKE ':%%')
+            THEN r.node_list ELSE '' END AS node_list,
+        t.secs,
+        -- CPU time leaves out suspended time, spread evenly over the run; the difference of two whole sums, so that days add up.
+        CASE WHEN r.suspended_s = 0 OR t.secs = 0 THEN r.cpus * t.secs
+            ELSE r.cpus * greatest(t.wall - r.suspended_s, 0) * (t.offset_s + t.secs) / t.wall
+                - r.cpus * greatest(t.wall - r.suspended_s, 0) * t.offset_s / t.wall END AS cpu_secs,
+        r.start_at >= s.from_at AND r.start_at < s.until_at AS started,
+        r.end_at >= s.from_at AND r.end_at < s.until_at AS ended,
+        CASE WHEN r.start_at >= s.from_at AND r.start_at < s.until_at
+            THEN greatest(extract(epoch FROM r.start_at - greatest(r.submit_at, r.eligible_at))::bigint, 0) ELSE 0 END AS wait_s,
+        CASE WHEN r.reason = '' THEN '' WHEN r.reason ~ %(quota_reasons)s THEN 'quota' WHEN r.reason ~ %(other_reasons)s THEN 'other'
+            WHEN r.reason ~ %(capacity_reasons)s THEN 'capacity' ELSE '' END AS waited_for
+    FROM run AS r
+    JOIN unnest(%(bands)s::text[], %(from_at)s::timestamptz[], %(until_at_of_band)s::timestamptz[]) AS s (band, from_at, until_at)
+        ON r.start_at < s.until_at AND r.stop_at >= s.from_at
+    CROSS JOIN LATERAL (
+        SELECT
+            greatest(extract(epoch FROM least(r.stop_at, s.until_at, %(through)s) - greatest(r.start_at, s.from_at))::bigint, 0) AS secs,
+            extract(epoch FROM greatest(r.start_at, s.from_at) - r.start_at)::bigint AS offset_s,
+            extract(epoch FROM r.stop_at - r.start_at)::bigint AS wall
+    ) AS t
+    WHERE r.cluster_id = %(cluster)s AND r.submit_at >= %(low)s AND r.submit_at < %(high)s
+        AND r.start_at < %(end_at)s AND r.stop_at >= %(start_at)s AND r.start_at < %(through)s
+) AS u
+GROUP BY band, partition, gpu_type, node_list, account, "user", qos, outcome, has_gpu, gpu_unknown;
