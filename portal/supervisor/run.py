@@ -109,10 +109,10 @@ class Supervisor:
             steps.migrations()
         with self.log.step(_("Static files")):
             steps.static_files(self.home)
-        if self.options.demo and steps.demo_is_wanted(self.home):
+        if self.options.demo and steps.demo_is_wanted():
             self.log.line("up", _("The demo company is made now, once; this takes a few minutes."))
             with self.log.step(_("Demo company")):
-                steps.demo(self.log, self.home, self.options.demo_arguments)
+                steps.demo(self.log, self.options.demo_arguments)
 
     def _launch(self, child: Child) -> None:
         self.running.append(child)
@@ -146,8 +146,7 @@ class Supervisor:
             return False
 
     def _welcome(self) -> None:
-        made = (self.home / "demo.made").exists()
-        people = steps.sign_ins() if made else []
+        people = steps.sign_ins()
         connections.close_all()
         show = self.log.show
         show()

@@ -5,18 +5,20 @@ import json
 import subprocess
 from pathlib import Path
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.utils.translation import gettext as _
 
-from portal.embedded.folder import read_state, write_state
+from portal.embedded.folder import demo_password, read_state, write_state
 from portal.messages import compile_catalogues
 from portal.supervisor.children import spawn
 from portal.supervisor.instance import CannotStart
 from portal.supervisor.log import Log
+
+#: What `manage.py demo` writes into the audit trail.
+DEMO_BEGUN, DEMO_PASSWORDS, DEMO_MADE = "demo.begun", "demo.passwords_set", "demo.made"
 
 
 def messages(log: Log) -> None:
@@ -53,14 +55,17 @@ def static_files(home: Path) -> None:
         write_state(home / "static.json", stamp)
 
 
-def demo_is_wanted(home: Path) -> bool:
+def demo_is_wanted() -> bool:
     """Whether the books are empty, or hold a demo whose making was interrupted."""
-    return (home / "demo.begun").exists() or not apps.get_model("catalogue", "Cluster").objects.exists()
+    from governance.audit.models import AuditLine
+    from governance.catalogue.models import Cluster
+
+    marks = set(AuditLine.objects.filter(object_kind="demo").values_list("action", flat=True))
+    return (DEMO_BEGUN in marks and DEMO_MADE not in marks) or not Cluster.objects.exists()
 
 
-def demo(log: Log, home: Path, arguments: list[str]) -> None:
-    """Make the demo company in a process of its own; one that is interrupted is made again at the next start."""
-    (home / "demo.begun").touch()
+def demo(log: Log, arguments: list[str]) -> None:
+    """Make the demo company in a process of its own; one that is interrupted goes on at the next start."""
     process = spawn(["manage.py", "demo", *arguments])
     try:
         reader = log.follow("demo", process.stdout) if process.stdout else None
@@ -76,19 +81,26 @@ def demo(log: Log, home: Path, arguments: list[str]) -> None:
                 process.kill()
                 process.wait()
     if status:
-        raise CannotStart(_("The demo could not be made (status %(status)d).") % {"status": status})
-    (home / "demo.begun").replace(home / "demo.made")
+        raise CannotStart(
+            _("The demo could not be made (status %(status)d). `make up ARGS=--no-demo` starts without it.")
+            % {"status": status}
+        )
 
 
 def sign_ins() -> list[tuple[str, str]]:
-    """One (role, username) for each role that somebody of the demo company holds today."""
+    """One (role, username) for each role that somebody of the demo company holds today; none without our demo."""
+    from governance.access.models import Person
+    from governance.audit.models import AuditLine
     from governance.tenants.models import DepartmentGrant, PoolGrant, ProjectGrant, SiteGrant, day_of_today
 
-    today = day_of_today()
+    line = AuditLine.objects.filter(object_kind="demo", action=DEMO_PASSWORDS).order_by("-id").first()
+    people = Person.objects.filter(username__in=(line and line.after or {}).get("people", ()), is_active=True)
+    one = people.first()
+    if one is None or not one.check_password(demo_password()):  # made from another home, or changed since
+        return []
     found: dict[str, str] = {}
     for grants in (SiteGrant, DepartmentGrant, ProjectGrant, PoolGrant):
-        # Real people may have joined since: theirs is not the demo's password.
-        demo_people = grants.objects.on(today).filter(user__is_active=True, user__email__endswith="@example.com")
-        for grant in demo_people.select_related("user", "permission").order_by("user__username"):
+        held = grants.objects.on(day_of_today()).filter(user__in=people)
+        for grant in held.select_related("user", "permission").order_by("user__username"):
             found.setdefault(grant.permission.codename, grant.user.get_username())
     return sorted(found.items())

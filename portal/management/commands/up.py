@@ -25,8 +25,8 @@ class Command(BaseCommand):
             default=None,
             help="make the demo company when the books are empty (default: with the embedded database only)",
         )
-        parser.add_argument("--demo-gpus", type=int, default=1024)
-        parser.add_argument("--demo-months", type=int, default=6)
+        parser.add_argument("--demo-gpus", type=int)
+        parser.add_argument("--demo-months", type=int)
         parser.add_argument("--demo-until", metavar="DAY")
         parser.add_argument("--demo-seed", type=int)
         parser.add_argument("--demo-runs-per-day", type=int)
@@ -42,6 +42,8 @@ class Command(BaseCommand):
 
 
 def terminal_language() -> str:
-    """The language of the person at the terminal, by the environment: Chinese where that asks for it, else English."""
+    """The language of the person at the terminal: STEELYARD_LANGUAGE, else Chinese where the locale asks for it."""
+    if named := os.environ.get("STEELYARD_LANGUAGE"):
+        return named
     wanted = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
     return "zh-hans" if wanted.lower().startswith("zh") else "en"
