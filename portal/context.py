@@ -4,9 +4,59 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from governance.access.actor import Actor
+from portal import navigation
+
+OTHER_LANGUAGE = {"zh-hans": ("en", "English", "EN"), "en": ("zh-hans", "简体中文", "中")}
+#: What the html element says, by the setting's code.
+HTML_LANGUAGE = {"zh-hans": "zh-Hans", "en": "en"}
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """The context of the base page."""
-    return {}
+    """The context of the base page: place, reader, language, theme, and how far the figures reach."""
+    language = getattr(request, "LANGUAGE_CODE", settings.LANGUAGE_CODE)
+    other_code, other_name, other_short = OTHER_LANGUAGE[language]
+    theme = request.COOKIES.get("theme", "")
+    actor = getattr(request, "actor", None)
+    shown: dict[str, Any] = {
+        "title_of_portal": settings.TITLE or _("Compute Governance Portal"),
+        "html_language": HTML_LANGUAGE[language],
+        "other_language": {
+            "code": other_code,
+            "html": HTML_LANGUAGE[other_code],
+            "name": other_name,
+            "short": other_short,
+        },
+        "theme": theme if theme in {"light", "dark"} else "",
+        "other_theme": "light" if theme == "dark" else "dark",
+        "here": request.get_full_path(),
+        "reader": None,
+    }
+    if isinstance(actor, Actor) and actor.person is not None:
+        shown |= _of_reader(request, actor)
+    return shown
+
+
+def _of_reader(request: HttpRequest, actor: Actor) -> dict[str, Any]:
+    standing = standing_of(request, actor)
+    place = request.resolver_match.url_name if request.resolver_match else ""
+    entries = navigation.entries(standing)
+    return {
+        "reader": actor.person,
+        "reader_roles": standing.role_names,
+        "entries": [(entry, place in entry.views) for entry in entries],
+        "through": standing.through,
+        "zone": standing.zone,
+    }
+
+
+def standing_of(request: HttpRequest, actor: Actor) -> navigation.Standing:
+    """How the reader stands, asked once for each page."""
+    known = getattr(request, "standing", None)
+    if known is None:
+        known = request.standing = navigation.standing(actor)  # type: ignore[attr-defined]
+    return known

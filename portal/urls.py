@@ -1,5 +1,21 @@
 """Every address of the portal. A new one needs a row in the access matrix (tests/test_access_matrix.py)."""
 
-from django.urls import URLPattern
+from __future__ import annotations
 
-urlpatterns: list[URLPattern] = []
+from django.urls import URLPattern, URLResolver, path
+
+from portal import health, views
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("sign-in/", views.SignIn.as_view(), name="sign-in"),
+    path("sign-out/", views.sign_out, name="sign-out"),
+    path("language/", views.language, name="language"),
+    path("theme/", views.theme, name="theme"),
+    path("health/live", health.live, name="live"),
+    path("health/ready", health.ready, name="ready"),
+]
+
+handler400 = "portal.errors.bad_request"
+handler403 = "portal.errors.forbidden"
+handler404 = "portal.errors.not_found"
+handler500 = "portal.errors.failed"

@@ -1,0 +1,16 @@
+// Small behaviours only; everything works without them. Everything else is a round trip to the server.
+(() => {
+  // A choice in a list with data-submit sends its form at once.
+  document.addEventListener("change", (event) => {
+    const field = event.target;
+    if (field.matches("select[data-submit], input[data-submit]") && field.value) field.form.requestSubmit();
+  });
+  // With the theme of the system in force, the switch goes to the other one of what is seen.
+  document.querySelectorAll("[data-theme-toggle]").forEach((button) => {
+    if (!document.documentElement.dataset.theme) button.value = matchMedia("(prefers-color-scheme: dark)").matches ? "light" : "dark";
+  });
+  // A menu closes on Escape and on a click elsewhere.
+  const close = (except) => document.querySelectorAll("details[data-menu][open]").forEach((menu) => { if (menu !== except) menu.open = false; });
+  addEventListener("keydown", (event) => { if (event.key === "Escape") close(null); });
+  addEventListener("click", (event) => close(event.target.closest("details[data-menu]")));
+})();
