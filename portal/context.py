@@ -33,7 +33,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         },
         "theme": theme if theme in {"light", "dark"} else "",
         "other_theme": "light" if theme == "dark" else "dark",
-        "here": request.get_full_path(),
+        "here": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
         "reader": None,
     }
     if isinstance(actor, Actor) and actor.person is not None:

@@ -1,4 +1,4 @@
-"""The one place where errors become answers: 404 not yours to see, 403 not yours to do, 409 not the moment, 422 bad data.
+"""The one place where errors become answers: 404 not yours to see, 403 not yours to do, 409 not now, 422 bad data.
 
 A page for people; `application/problem+json` (RFC 9457) for a client that asks for JSON. Nothing of the inside leaks.
 """
@@ -39,9 +39,7 @@ WORDS = {
     ),
     409: (
         _("Not now"),
-        _(
-            "What you want is yours to do, but the state of things does not allow it at the moment. Nothing was changed."
-        ),
+        _("This is yours to do, but the state of things does not allow it at the moment. Nothing was changed."),
         _("Load the page again to see the present state."),
     ),
     422: (
@@ -144,12 +142,5 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answers a form whose token is missing or old."""
-    return answer(
-        request,
-        403,
-        [
-            gettext(
-                "The form was open for too long, or cookies are switched off. Load the page again and repeat the step."
-            )
-        ],
-    )
+    said_why = _("The form was open for too long, or cookies are off. Load the page again and repeat the step.")
+    return answer(request, 403, [str(said_why)])

@@ -66,7 +66,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a reader is here: roles held today, whether they have a login on a cluster, and what the portal holds so far."""
+    """What a reader is here: roles held today, a login on a cluster or none, and what the portal holds so far."""
 
     zone: ZoneInfo
     roles: tuple[str, ...]
@@ -80,7 +80,7 @@ class Standing:
         return [name for role, name in ROLE_NAMES.items() if role in self.roles]
 
     def holds(self, capability: str) -> bool:
-        """Whether some role held today has the capability on something. What is shown is decided row by row elsewhere."""
+        """Whether a role held today has the capability on something; what is shown is decided row by row elsewhere."""
         return any(capability in CAPABILITIES[Role(role)] for role in self.roles if role in Role)
 
 

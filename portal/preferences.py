@@ -20,7 +20,7 @@ CHOICES = {
 
 @transaction.atomic
 def choose(preference: str, value: str, *, actor: Actor) -> None:
-    """Remember `language` or `theme` on the person; somebody who is not signed in has the cookie alone. Raises BadData."""
+    """Remember `language` or `theme` on the person; who is not signed in has the cookie alone. Raises BadData."""
     if value not in CHOICES[preference]:
         raise BadData(N_("“%(value)s” is not one of the choices."), value=value)
     person = actor.person

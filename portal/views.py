@@ -16,7 +16,7 @@ from portal.forms import SignInForm
 
 
 class SignIn(LoginView):
-    """Username and password; then to where the reader wanted to go, in the language and theme the reader chose before."""
+    """Username and password; then to where the reader wanted to go, in the language and theme chosen before."""
 
     authentication_form = SignInForm
     template_name = "portal/sign_in.html"
