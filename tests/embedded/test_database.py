@@ -98,6 +98,21 @@ def test_what_was_committed_survives_a_killed_server(house: House) -> None:
     house.leave(second)
 
 
+def test_a_dump_of_one_home_is_loaded_into_another(house: House, tmp_path: Path) -> None:
+    first, address = house.user()
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT '卡时' AS word")
+    tool = ("-m", "portal.embedded", "run")
+    dump = str(tmp_path / "a dump")
+    assert house.run(*tool, "pg_dump", "--format=custom", f"--file={dump}").returncode == 0
+    house.leave(first)
+    other = {"STEELYARD_HOME": str(tmp_path / "another home")}
+    restore = ("pg_restore", "--no-owner", "--exit-on-error", "--dbname=steelyard", dump)
+    assert house.run(*tool, *restore, env=other).returncode == 0
+    assert house.run(*tool, "psql", "-Atc", "SELECT word FROM kept", env=other).stdout == "卡时\n"
+    assert house.run(*tool, "no-such-program", env=other).returncode == 1
+
+
 def test_a_pid_file_whose_number_now_belongs_to_another_program_does_not_stop_the_start(house: House) -> None:
     first, _ = house.user()
     house.leave(first)
