@@ -85,16 +85,15 @@ def rows(lines: list[str], plan: Plan, *, last: bool, half: bool) -> tuple[list[
 
     A row with too many cells is handed on as it is: which of its columns holds a delimiter is for its reader to find.
     """
-    kept: list[str] = []
-    if plan.free_tail and not last and lines:
-        kept = [lines[-1]]  # its text may go on in the next line
-    delimiter = plan.delimiter
-    body = lines[:-1] if kept else lines
-    split = [line.split(delimiter) for line in body]
+    split = [line.split(plan.delimiter) for line in lines]
     if plan.padded:
         split = [[cell.strip() for cell in cells] for cells in split]
     if set(map(len, split)) <= {plan.cells}:
-        return list(zip(body, split, strict=True)), kept
+        whole: list[Row | BadRecord] = list(zip(lines, split, strict=True))
+        if plan.free_tail and not last and whole:
+            whole.pop()  # its text may go on in the next line
+            return whole, lines[-1:]
+        return whole, []
     return _Mender(lines, plan, last, half).mend()
 
 
@@ -148,8 +147,8 @@ class _Mender:
             more = self._width(following)
             if more == wanted or width + more - 1 > wanted or (after == self.half_at and width == wanted):
                 break
-            if width == wanted and (not following.strip() or _NOT_A_REST.match(following)):
-                break
+            if width == wanted and (0 in self.free or not following.strip() or _NOT_A_REST.match(following)):
+                break  # with a free text first, too, it may as well be the next record's beginning
             pieces.append(following)
             width += more - 1
             size += len(following)
