@@ -106,6 +106,16 @@ class Exceptions:
     unpriced_days: list[UnpricedDay] = field(default_factory=list)
     over_allocated_days: int = 0
 
+    @property
+    def unattributed_gpu_hours(self) -> Decimal:
+        """Device hours that no mapping claims."""
+        return hours(self.unattributed_milligpu_seconds, 3_600_000)
+
+    @property
+    def unassigned_gpu_hours(self) -> Decimal:
+        """Device hours in no pool."""
+        return hours(self.unassigned_milligpu_seconds, 3_600_000)
+
 
 @dataclass
 class Statement:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from typing import NamedTuple
 
 from governance.catalogue.history import holds
 from governance.catalogue.models import CardFactor
+from governance.usage.reads import DayUse
 
 from .models import Price
-from .rules import PriceOfDay, Tariff
+from .rules import ANY, GPU_HOUR, PriceOfDay, Tariff
 
 
 class PriceHistory:
@@ -29,3 +31,22 @@ class PriceHistory:
         """The prices of `day`."""
         cards = {model: (card, factor) for span, model, card, factor in self._factors if holds(span, day)}
         return Tariff((price for span, price in self._prices if holds(span, day)), cards)
+
+
+class RatedDay(NamedTuple):
+    """A run's day with the price of its day: what it comes to before shares and rounding by key."""
+
+    use: DayUse
+    unit_price: Decimal | None
+    amount: Decimal | None
+
+
+def rated(uses: list[DayUse], qos: str) -> list[RatedDay]:
+    """A run's days at the GPU price of each day, in the band that covers the whole day; None where the day is unpriced."""
+    history = PriceHistory()
+    found = []
+    for use in uses:
+        price = history.on(use.day).unit_price(GPU_HOUR, use.pool, use.model, qos, ANY)
+        amount = None if price is None else (price * use.milligpu_seconds / 3_600_000).quantize(Decimal("0.01"))
+        found.append(RatedDay(use, price, amount))
+    return found

@@ -112,7 +112,7 @@ class Meter:
 
     def _given(self, cursor: Any, day: date, start_at: datetime, end_at: datetime) -> dict[str, Any]:
         slices = rules.band_slices(day, self.zone, self._bands)
-        low, high = _submit_span(cursor, self.cluster.pk, start_at, end_at)
+        low, high = submit_span(cursor, self.cluster.pk, start_at, end_at)
         return {
             "cluster": self.cluster.pk,
             "code": self.cluster.code,
@@ -156,7 +156,7 @@ def _beginnings(words: Sequence[str]) -> str:
     return "^(" + "|".join(re.escape(word) for word in words) + ")"
 
 
-def _submit_span(cursor: Any, cluster_id: int, start_at: datetime, end_at: datetime) -> tuple[datetime, datetime]:
+def submit_span(cursor: Any, cluster_id: int, start_at: datetime, end_at: datetime) -> tuple[datetime, datetime]:
     """Bounds of submit of the partitions that can hold runs of [start_at, end_at), so that the others are not read."""
     cursor.execute(
         "SELECT min(month), max(month) FROM run_span WHERE cluster_id = %s AND min_start_at < %s AND max_stop_at >= %s",

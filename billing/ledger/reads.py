@@ -1,0 +1,296 @@
+"""Reading the ledger: hours from the facts, amounts from the lines, what is not posted yet as accrued."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.db import connection, transaction
+
+from governance.access.actor import Actor, require
+from governance.catalogue.models import AcceleratorModel, Cluster, Pool
+from governance.catalogue.reads import installation
+from governance.errors import N_, BadData
+from governance.tenants.models import UNATTRIBUTED, Department, Project
+from governance.usage.models import Watermark
+
+from . import exceptions, scope
+from .posting import Rating, open_days
+from .rules import Span, span_of
+from .statement import DIMENSIONS, HOURS_ONLY, Row, Statement, Sums
+
+#: Columns of facts and of lines by dimension; a dimension that lines do not have is None.
+FACT_COLUMNS = {d: f'f."{d}"' for d in DIMENSIONS} | {"day": "f.day::text"}
+LINE_COLUMNS = {d: f'l."{d}"' for d in DIMENSIONS if d not in HOURS_ONLY} | {"day": "l.used_on::text"}
+
+#: Facts with the home department of their day and the card factor of their model.
+FACTS = """
+    SELECT u.day, u.band, u.cluster, u.pool, u.model, u.account, u."user", u.project, u.qos, u.outcome, u.milligpu_seconds,
+        u.cpu_seconds, u.node_seconds, u.wall_seconds, u.memory_mib_seconds, u.runs_started, u.runs_ended, u.unknown_gpu_runs,
+        coalesce(d.code, 'unattributed') AS department,
+        u.milligpu_seconds * coalesce(c.factor, 1) AS card_milligpu_seconds
+    FROM usage_day AS u
+    JOIN project AS p ON p.code = u.project
+    LEFT JOIN placement AS h ON h.project_id = p.id AND (h.from_on IS NULL OR h.from_on <= u.day) AND (h.to_on IS NULL OR h.to_on > u.day)
+    LEFT JOIN department AS d ON d.id = h.department_id
+    LEFT JOIN accelerator_model AS m ON m.code = u.model AND m.card_id IS NOT NULL
+    LEFT JOIN card_factor AS c ON c.model_id = m.id AND (c.from_on IS NULL OR c.from_on <= u.day) AND (c.to_on IS NULL OR c.to_on > u.day)
+    WHERE u.day BETWEEN %s AND %s
+"""
+
+
+class Query(NamedTuple):
+    """What is asked: days, dimensions, a department's subtree (codes), and filters by dimension."""
+
+    span: Span
+    dimensions: tuple[str, ...]
+    departments: list[str] | None
+    filters: dict[str, str]
+
+
+def statement(
+    period: str, dimensions: Sequence[str] = ("department",), *, actor: Actor, department: str | None = None, **filters: str
+) -> Statement:
+    """The ledger of a period (`YYYY-MM`, `YYYY` or `day..day`) by up to several dimensions, as far as the actor may see it.
+
+    By department, hours stand whole with the home department of the day and amounts with the payers. By account or outcome there
+    are no amounts. Raises BadData for a period or dimension that is none, NotFound for a department or project out of sight.
+    """
+    query = _query(period, tuple(dimensions), department, filters, actor)
+    rows = _hours(query, actor)
+    with_money = not (set(query.dimensions) | set(query.filters)) & HOURS_ONLY and _sees_money(actor)
+    if with_money:
+        _add_amounts(rows, query, actor)
+        _add_accrued(rows, query, actor)
+    total = _total(rows.values(), with_money)
+    if not with_money:
+        for sums in rows.values():
+            sums.amount = sums.accrued = None
+    of = installation()
+    return Statement(
+        period=period,
+        first_on=query.span.first_on,
+        last_on=query.span.last_on,
+        time_zone=of.time_zone,
+        currency=of.currency,
+        through=through(),
+        dimensions=query.dimensions,
+        rows=_named(query.dimensions, rows),
+        total=total,
+        exceptions=exceptions.of_period(query, actor),
+    )
+
+
+def _query(period: str, dimensions: tuple[str, ...], department: str | None, filters: dict[str, str], actor: Actor) -> Query:
+    for name in (*dimensions, *filters):
+        if name not in DIMENSIONS:
+            raise BadData(N_("“%(name)s” is no dimension. Use one of: %(known)s."), name=name, known=", ".join(DIMENSIONS))
+    if "project" in filters:
+        scope.require_project(actor, filters["project"])
+    below = None if department is None else [UNATTRIBUTED] if department == UNATTRIBUTED else scope.subtree(actor, department)
+    return Query(span_of(period), dimensions, below, {name: str(value) for name, value in filters.items()})
+
+
+def _sees_money(actor: Actor) -> bool:
+    found = scope.reach(actor, "money.view")
+    return found.everything or bool(found.departments or found.projects)
+
+
+def conditions(query: Query, columns: dict[str, str], actor: Actor, capability: str) -> tuple[str, list[Any]]:
+    """SQL for the rows that are asked for and that the actor may see, over the columns named."""
+    sql, given = scope.reach(actor, capability).condition(columns["project"], columns["department"])
+    parts = [sql]
+    if query.departments is not None:
+        parts.append(f"{columns['department']} = ANY(%s)")
+        given.append(query.departments)
+    for name, value in query.filters.items():
+        parts.append(f"{columns[name]} = %s")
+        given.append(value)
+    if "user" in (*query.dimensions, *query.filters):
+        # Another person's rows need more than membership (definitions: user and project).
+        sql, more = scope.reach(actor, "run.view").condition(columns["project"], columns["department"])
+        parts.append(f"({sql} OR {columns['user']} = ANY(%s))")
+        given += [*more, scope.own_logins(actor)]
+    return " AND ".join(parts), given
+
+
+def _hours(query: Query, actor: Actor) -> dict[tuple[str, ...], Sums]:
+    keys = [FACT_COLUMNS[d] for d in query.dimensions]
+    where, given = conditions(query, FACT_COLUMNS, actor, "usage.view")
+    group = f"GROUP BY {', '.join(keys)}" if keys else "HAVING count(*) > 0"
+    statement = f"""
+        SELECT {"".join(f"{key}, " for key in keys)} sum(milligpu_seconds), sum(card_milligpu_seconds), sum(cpu_seconds), sum(node_seconds),
+            sum(wall_seconds), sum(memory_mib_seconds), sum(runs_started), sum(runs_ended)
+        FROM ({FACTS}) AS f WHERE {where} {group}"""
+    found = {}
+    width = len(keys)
+    for row in _rows(statement, [*query.span, *given]):
+        milli, card, *rest = row[width:]
+        found[row[:width]] = Sums(int(milli), Decimal(card), *(int(value) for value in rest))
+    return found
+
+
+def _add_amounts(rows: dict[tuple[str, ...], Sums], query: Query, actor: Actor) -> None:
+    keys = [LINE_COLUMNS[d] for d in query.dimensions]
+    where, given = conditions(query, LINE_COLUMNS, actor, "money.view")
+    group = f"GROUP BY {', '.join(keys)}" if keys else "HAVING count(*) > 0"
+    statement = f"""
+        SELECT {"".join(f"{key}, " for key in keys)} sum(l.amount)
+        FROM line AS l WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {where} {group}"""
+    for *key, amount in _rows(statement, [*query.span, *given]):
+        sums = rows.setdefault(tuple(key), Sums())
+        assert sums.amount is not None
+        sums.amount += amount
+
+
+def _add_accrued(rows: dict[tuple[str, ...], Sums], query: Query, actor: Actor) -> None:
+    """What is priced but not posted yet, of the days whose journal does not stand on their present facts."""
+    low, high = query.span
+    open_now = [day for day in open_days() if low <= day <= high]
+    if not open_now:
+        return
+    sees = _Sight(query, actor)
+    rating = Rating()
+    for cluster in Cluster.objects.values_list("code", flat=True):
+        for day in open_now:
+            with transaction.atomic():
+                for d in rating.differences(cluster, day):
+                    values = {**d._asdict(), "day": day.isoformat(), "cluster": cluster}
+                    if sees(values):
+                        sums = rows.setdefault(tuple(values[name] for name in query.dimensions), Sums())
+                        assert sums.accrued is not None
+                        sums.accrued += d.amount
+
+
+class _Sight:
+    """The same question as `conditions`, of one difference that is no row of the database yet."""
+
+    def __init__(self, query: Query, actor: Actor) -> None:
+        self._query = query
+        self._money = scope.reach(actor, "money.view")
+        self._runs = scope.reach(actor, "run.view")
+        self._own = scope.own_logins(actor)
+        self._by_user = "user" in (*query.dimensions, *query.filters)
+
+    def __call__(self, values: dict[str, Any]) -> bool:
+        query = self._query
+        if query.departments is not None and values["department"] not in query.departments:
+            return False
+        if any(values[name] != value for name, value in query.filters.items()):
+            return False
+        if self._by_user and not (_within(self._runs, values) or values["user"] in self._own):
+            return False
+        return _within(self._money, values)
+
+
+def _within(found: scope.Reach, values: dict[str, Any]) -> bool:
+    return found.everything or values["project"] in found.projects or values["department"] in found.departments
+
+
+def _total(rows: Iterable[Sums], with_money: bool) -> Sums:
+    """Totals from whole seconds, not from rounded rows."""
+    total = Sums()
+    for sums in rows:
+        for name in Sums.__dataclass_fields__:
+            setattr(total, name, getattr(total, name) + (getattr(sums, name) or 0))
+    if not with_money:
+        total.amount = total.accrued = None
+    return total
+
+
+def _named(dimensions: tuple[str, ...], rows: dict[tuple[str, ...], Sums]) -> list[Row]:
+    names = {d: _names(d) for d in dimensions}
+    return [
+        Row(dict(zip(dimensions, key, strict=True)), " / ".join(names[d].get(code, code) for d, code in zip(dimensions, key, strict=True)), sums)
+        for key, sums in sorted(rows.items())
+    ]
+
+
+def _names(dimension: str) -> dict[str, str]:
+    if dimension in {"department", "project", "pool", "cluster"}:
+        table: Any = {"department": Department, "project": Project, "pool": Pool, "cluster": Cluster}[dimension]
+        found = {thing.code: thing.name for thing in table.objects.all()}
+        if dimension == "department":
+            found[UNATTRIBUTED] = Project.objects.get(code=UNATTRIBUTED).name
+        return found
+    if dimension == "model":
+        return {model.code: model.name or model.code for model in AcceleratorModel.objects.all()}
+    return {}
+
+
+def through() -> datetime | None:
+    """The earliest cluster's metered instant (exclusive); None where a cluster has records that were never metered, or none has any."""
+    marks = {(pk, stage): at for pk, stage, at in Watermark.objects.values_list("cluster_id", "stage", "until_at")}
+    found = [marks.get((pk, "metered")) for pk, stage in marks if stage == "ingested"]
+    if None in found:
+        return None
+    return min((at.astimezone(UTC) for at in found if at), default=None)
+
+
+def _rows(statement: str, given: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, given)
+        return list(cursor.fetchall())
+
+
+class JournalLine(NamedTuple):
+    """A line of the journal with its entry, as a page shows it."""
+
+    used_on: date
+    period: str
+    revision: int
+    kind: str
+    reason: str
+    posted_at: datetime
+    department: str
+    project: str
+    user: str
+    pool: str
+    model: str
+    qos: str
+    band: str
+    cluster: str
+    measure: str
+    quantity: int
+    share_percent: Decimal
+    unit_price: Decimal
+    amount: Decimal
+
+
+def lines(period: str, *, actor: Actor, department: str | None = None, limit: int = 500, offset: int = 0, **filters: str) -> list[JournalLine]:
+    """Lines of the journal used in the period, that the actor may see, in the order of their days. `user` is part of a line, so another
+    person's lines need more than membership."""
+    query = _query(period, ("user",), department, filters, actor)
+    where, given = conditions(query, LINE_COLUMNS, actor, "money.view")
+    statement = f"""
+        SELECT l.used_on, e.period_id, e.revision, e.kind, e.reason, e.posted_at, l.department, l.project, l."user", l.pool, l.model, l.qos,
+            l.band, l.cluster, l.measure, l.quantity, l.share_percent, l.unit_price, l.amount
+        FROM line AS l JOIN entry AS e ON e.id = l.entry_id
+        WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {where}
+        ORDER BY l.used_on, l.id LIMIT %s OFFSET %s"""
+    return [JournalLine(*row) for row in _rows(statement, [*query.span, *given, limit, offset])]
+
+
+class Balance(NamedTuple):
+    """One account of the trial balance."""
+
+    account_kind: str
+    code: str
+    lines: int
+    amount: Decimal
+
+
+def trial_balance(period: str, *, actor: Actor) -> list[Balance]:
+    """What each department owes and each pool recovered, booked in the months of the period; the amounts sum to zero.
+
+    Raises NotAllowed without the site's right to see money.
+    """
+    require(actor, "money.view")
+    low, high = span_of(period)
+    statement = """
+        SELECT l.account_kind, CASE l.account_kind WHEN 'department' THEN l.department ELSE l.pool END, count(*), sum(l.amount)
+        FROM line AS l JOIN entry AS e ON e.id = l.entry_id
+        WHERE e.period_id BETWEEN %s AND %s GROUP BY 1, 2 ORDER BY 1, 2"""
+    return [Balance(*row) for row in _rows(statement, [f"{low:%Y-%m}", f"{high:%Y-%m}"])]
