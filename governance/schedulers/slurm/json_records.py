@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 import ijson
@@ -24,6 +25,7 @@ Json = Mapping[str, Any]
 # Where controllers' records name cards outside their TRES.
 _CARD_FIELDS = ("used_gres", "gres_detail", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
 MOST_EXPLAINED = 1024 * 1024  # bytes of an answer without jobs that are looked at to say why
+PIECE = 64 * 1024  # the parser holds all jobs that end in one piece
 _CARD_NAMES = ("gpu", "npu", "mps", "shard")
 
 
@@ -35,17 +37,18 @@ class _Clean:
         self._first = first.removeprefix(b"\xef\xbb\xbf")
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.saw_jobs = False
+        self.keeps = True  # the beginning, until a job is found, to say why there was none
         self.size = 0
         self.beginning = b""
         self._tail = b""
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes; empty only at the end (and for a size of zero)."""
+        """The next bytes, whatever size is asked for; empty only at the end (and for a size of zero)."""
         if size == 0:
             return b""
         while True:
-            data = self._first or self._source.read(size)
-            self._first = b""
+            data, self._first = self._first[:PIECE], self._first[PIECE:]
+            data = data or self._source.read(PIECE)
             text = self._decoder.decode(data, final=not data)
             if text or not data:
                 break
@@ -53,7 +56,9 @@ class _Clean:
         if not self.saw_jobs:
             self.saw_jobs = b'"jobs"' in self._tail + clean
             self._tail = clean[-8:]
-        if len(self.beginning) < MOST_EXPLAINED:
+        if not self.keeps:
+            self.beginning = b""
+        elif len(self.beginning) < MOST_EXPLAINED:
             self.beginning += clean[:MOST_EXPLAINED]
         self.size += len(clean)
         return clean
@@ -69,12 +74,13 @@ def jobs(source: BinaryIO, first: bytes) -> Iterator[RunRecord | BadRecord]:
     listed = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
     read = 0
     try:
-        for job in ijson.items(clean, "item" if listed else "jobs.item", use_float=True, multiple_values=True):
+        for job in ijson.items(clean, "item" if listed else "jobs.item", multiple_values=True):
             read += 1
+            clean.keeps = False
             yield record(job)
     except ijson.IncompleteJSONError as fault:
         words = str(fault)
-        cut = "premature EOF" in words or "Incomplete" in words or "parse error: premature" in words
+        cut = "premature" in words or "incomplete" in words.lower()
         raise UnreadableSource(
             "truncated_json" if cut else "not_json", records=read, reason=words.split("\n")[0]
         ) from None
@@ -106,11 +112,22 @@ def _found_nothing(error: object) -> bool:
     return "nothing found" in text_of(error).lower() or "found nothing" in text_of(error).lower()
 
 
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_fraction)
+
+
+def _fraction(value: object) -> float | str:
+    """A decimal as JSON writes it; one beyond any float as its text."""
+    if isinstance(value, Decimal) and abs(value) < 10**300:
+        return float(value)
+    return str(value)
+
+
 def text_of(value: object) -> str:
     """A text, "" for null; anything else as JSON. What cannot be stored as UTF-8 is replaced."""
     if value is None:
         return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else _compact(value)
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
     return text.replace("\0", "\ufffd") if "\0" in text else text
@@ -129,10 +146,8 @@ def number(value: object) -> int | None:
         if not plain.isascii() or not plain.isdigit() or len(plain) > 20:
             return None
         value = int(plain)
-    if isinstance(value, float):
-        if not abs(value) < 2**63:
-            return None
-        value = int(value)
+    if isinstance(value, Decimal):
+        value = int(value) if abs(value) < 2**63 else None
     if not isinstance(value, int) or value < 0 or value in SENTINELS or value >= 2**63:
         return None
     return value
@@ -142,9 +157,7 @@ def record(job: object) -> RunRecord | BadRecord:
     """One job of an answer."""
     if not isinstance(job, Mapping):
         return bad(text_of(job), "not_an_object", "a job that is no JSON object")
-    raw = text_of(
-        json.dumps({key: job[key] for key in job if key != "steps"}, ensure_ascii=False, separators=(",", ":"))
-    )
+    raw = text_of(_compact({key: value for key, value in job.items() if key != "steps"}))
     try:
         return judge(_facts(job, raw))
     except RecordFault as fault:
