@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import signal
+import sys
 import threading
 import time
 from contextlib import AbstractContextManager
@@ -122,7 +123,7 @@ def _leave_at_exit() -> None:
     try:
         release_database()
     except (EmbeddedError, OSError) as fault:
-        print(f"The embedded PostgreSQL was left running: {fault}")
+        print(f"The embedded PostgreSQL was left running: {fault}", file=sys.stderr)
 
 
 def _start_and_stop_of(place: Path) -> AbstractContextManager[None]:

@@ -15,8 +15,11 @@ import pytest
 
 from portal.embedded.folder import free_port
 from portal.supervisor import children
+from portal.supervisor.log import Log
 
 from .conftest import House
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc and the tie to a parent are Linux's")
 
 
 @pytest.fixture
@@ -46,9 +49,15 @@ def wait_until(what: Callable[[], bool], seconds: float = 40) -> None:
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """Process ids and command lines of the children of `pid`."""
-    listed = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True).stdout
-    return {int(line.split()[0]): line.split(maxsplit=1)[1] for line in listed.splitlines()}
+    """Process ids and command lines of the children of `pid`; read from /proc, since small machines have no `ps`."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found[int(stat.parent.name)] = (stat.parent / "cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+    return found
 
 
 def test_a_taken_port_is_named_and_nothing_is_left_running(house: House, taken_port: int) -> None:
@@ -59,6 +68,7 @@ def test_a_taken_port_is_named_and_nothing_is_left_running(house: House, taken_p
     assert not (house.path / "broker.json").exists()
 
 
+@on_linux
 def test_up_serves_restarts_what_dies_refuses_a_second_one_and_stops_in_order(house: House) -> None:
     port = free_port()
     up = house.start("manage.py", "up", "--port", str(port), "--no-demo")
@@ -84,7 +94,7 @@ def test_up_serves_restarts_what_dies_refuses_a_second_one_and_stops_in_order(ho
     assert "web ended with status -9" in log and "database stopped" in log
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the tie to the parent is Linux's")
+@on_linux
 def test_a_child_ends_when_its_supervisor_is_killed(house: House) -> None:
     code = """
 import subprocess, sys, time
@@ -127,3 +137,18 @@ def test_the_pauses_between_restarts_grow() -> None:
         pauses.append(round(broken.not_before - before))
     assert pauses == [1, 2, 4, 8, 16, 30, 30]
     assert "No such file" in Said.lines[0]
+
+
+@pytest.mark.parametrize("hurried, stop_seconds", [(True, 60.0), (False, 0.3)])
+def test_a_child_that_does_not_end_is_killed_when_hurried_or_when_its_time_is_over(
+    hurried: bool, stop_seconds: float, tmp_path: Path
+) -> None:
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf'); time.sleep(60)"
+    log = Log(tmp_path / "logs")
+    child = children.Child("deaf", lambda: children.spawn(["-c", code]), stop_seconds)
+    child.launch(log)
+    wait_until(lambda: "| deaf" in log.file.read_text())
+    began = time.monotonic()
+    child.stop(log, lambda: hurried)
+    assert child.process is None and time.monotonic() - began < 5
+    assert "deaf is killed" in log.file.read_text()
