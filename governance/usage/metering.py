@@ -58,7 +58,7 @@ class Meter:
         """The days to rebuild: the marked ones, and those the watermark has yet to pass; all before `through`."""
         if self.through is None:
             return []
-        last = rules.day_of(self.through - timedelta(microseconds=1), self.zone)
+        last = rules.day_of(self.through, self.zone)  # an end at that very instant lies on this day
         marked = set(DirtyDay.objects.filter(cluster=self.cluster, day__lte=last).values_list("day", flat=True).distinct())
         metered = watermarks.reached(self.cluster, "metered")
         first = rules.day_of(metered, self.zone) if metered else min(marked, default=last)

@@ -30,7 +30,7 @@ FROM (
             ELSE r.cpus * greatest(t.wall - r.suspended_s, 0) * (t.offset_s + t.secs) / t.wall
                 - r.cpus * greatest(t.wall - r.suspended_s, 0) * t.offset_s / t.wall END AS cpu_secs,
         r.start_at >= s.from_at AND r.start_at < s.until_at AS started,
-        r.end_at >= s.from_at AND r.end_at < s.until_at AS ended,
+        coalesce(r.end_at >= s.from_at AND r.end_at < s.until_at AND r.end_at <= %(through)s, false) AS ended,
         CASE WHEN r.start_at >= s.from_at AND r.start_at < s.until_at
             THEN greatest(extract(epoch FROM r.start_at - greatest(r.submit_at, r.eligible_at))::bigint, 0) ELSE 0 END AS wait_s,
         CASE WHEN r.reason = '' THEN '' WHEN r.reason ~ %(quota_reasons)s THEN 'quota' WHEN r.reason ~ %(other_reasons)s THEN 'other'
@@ -45,6 +45,6 @@ FROM (
             extract(epoch FROM r.stop_at - r.start_at)::bigint AS wall
     ) AS t
     WHERE r.cluster_id = %(cluster)s AND r.submit_at >= %(low)s AND r.submit_at < %(high)s
-        AND r.start_at < %(end_at)s AND r.stop_at >= %(start_at)s AND r.start_at < %(through)s
+        AND r.start_at < %(end_at)s AND r.stop_at >= %(start_at)s AND r.start_at <= %(through)s
 ) AS u
 GROUP BY band, partition, gpu_type, node_list, account, "user", qos, outcome, has_gpu, gpu_unknown;
