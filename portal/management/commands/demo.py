@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
@@ -15,12 +14,9 @@ from zoneinfo import ZoneInfo
 
 import yaml
 from django.contrib.auth.hashers import make_password
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandParser
 from django.db import transaction
-from django.utils import translation
 from django.utils.translation import gettext as _
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from billing.ledger import actions as ledger
 from governance.access.actor import Actor
@@ -29,66 +25,72 @@ from governance.audit import actions as audit
 from governance.audit.models import AuditLine
 from governance.catalogue import actions as catalogue
 from governance.catalogue.models import Cluster, NodeState
-from governance.errors import DomainError
+from governance.errors import N_, BadData, NotTheMoment
 from governance.usage import actions as usage
-from portal import organisation
 from portal.demo.company import TIME_ZONE
 from portal.demo.plan import DemoArguments, DemoPlan, generate
 from portal.embedded import demo_password
-from portal.management.commands.up import terminal_language
+from portal.management.terminal import TerminalCommand, a_day, steps_bar
+from portal.organisation.actions import load
 
 BEGUN, MADE = "demo.begun", "demo.made"
+ARGUMENTS = ("gpus", "months", "until", "seed", "runs_per_day")
 
 
-class Command(BaseCommand):
+class Command(TerminalCommand):
     """`demo`: an empty installation gets a company with half a year of records; an interrupted making goes on."""
 
     help = "Make the demo company: invented records that go through the ordinary doors."
+    actor = Actor.machine("demo")
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        """All have defaults; the same ones give the same figures."""
+        super().add_arguments(parser)
         parser.add_argument("--gpus", type=int, help="cards in all pools together (default: 1024)")
         parser.add_argument("--months", type=int, help="months of records (default: 6)")
-        parser.add_argument("--until", type=date.fromisoformat, metavar="DAY", help="last day (default: yesterday)")
+        parser.add_argument("--until", type=a_day, metavar="DAY", help="last day with records (default: yesterday)")
         parser.add_argument("--seed", type=int, help="another seed, another company (default: 1)")
         parser.add_argument("--runs-per-day", type=int, help="records a day on average (default: 900)")
         parser.add_argument("--folder", type=Path, help="keep the files here (default: a temporary folder)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Make it; refuses where there is something else already."""
-        names = ("gpus", "months", "until", "seed", "runs_per_day")
-        given = {name: options[name] for name in names if options[name] is not None}
-        with translation.override(terminal_language()):
-            try:
-                arguments = wanted(given)
-                if arguments is None:
-                    self.stdout.write(_("The demo company is here already. Nothing was changed."))
-                    return
-                with kept_or_temporary(options["folder"]) as folder:
-                    Making(generate(arguments), folder, Console(file=self.stdout._out)).run()  # type: ignore[attr-defined]
-            except (DomainError, ValueError) as fault:
-                raise CommandError(str(fault)) from fault
+        given = {name: options[name] for name in ARGUMENTS if options[name] is not None}
+        arguments, made = wanted(given)
+        say = (lambda words: None) if options["as_json"] else self.stdout.write
+        if made:
+            say(_("The demo company is here already. Nothing was changed."))
+        else:
+            with kept_or_temporary(options["folder"]) as folder:
+                Making(generate(arguments), folder, self.actor, say).run()
+        if options["as_json"]:
+            self.answer({**asdict(arguments), "made": not made})
 
 
-def wanted(given: dict[str, Any]) -> DemoArguments | None:
-    """The arguments to make the demo with, None where it is made already.
+def wanted(given: dict[str, Any]) -> tuple[DemoArguments, bool]:
+    """The arguments of the demo, and whether it is made already.
 
-    A making that was interrupted goes on with the arguments it began with. Raises CommandError where the installation
-    holds something else, ValueError where an argument is out of range.
+    A making that was interrupted goes on with the arguments it began with. Raises NotTheMoment where the installation
+    holds something else, BadData where an argument is out of range.
     """
     lines = AuditLine.objects.filter(object_kind="demo")
     begun = lines.filter(action=BEGUN).order_by("-id").first()
     if begun is None:
         if Cluster.objects.exists():
-            raise CommandError(_("This installation has clusters already; the demo company needs an empty one."))
+            raise NotTheMoment(N_("This installation has clusters already; the demo company needs an empty one."))
         yesterday = datetime.now(ZoneInfo(TIME_ZONE)).date() - timedelta(days=1)
-        return DemoArguments(**{"until": yesterday, **given})
-    before = {**begun.after, "until": date.fromisoformat(begun.after["until"])}
+        try:
+            return DemoArguments(**{"until": yesterday, **given}), False
+        except ValueError as fault:
+            raise BadData(N_("The demo cannot be made so: %(fault)s."), fault=str(fault)) from fault
+    recorded: dict[str, Any] = begun.after or {}
+    before = {**recorded, "until": date.fromisoformat(recorded["until"])}
     if differing := [name for name, value in given.items() if before[name] != value]:
-        raise CommandError(
-            _("The demo company was begun with other values of %(names)s. Another one needs an empty installation.")
-            % {"names": ", ".join(f"--{name.replace('_', '-')}" for name in differing)}
+        raise NotTheMoment(
+            N_("The demo company was begun with other values of %(names)s. Another one needs an empty installation."),
+            names=", ".join(f"--{name.replace('_', '-')}" for name in differing),
         )
-    return None if lines.filter(action=MADE).exists() else DemoArguments(**before)
+    return DemoArguments(**before), lines.filter(action=MADE).exists()
 
 
 @contextmanager
@@ -103,11 +105,11 @@ def kept_or_temporary(folder: Path | None) -> Iterator[Path]:
 class Making:
     """The steps from nothing to a posted ledger. Each may run twice: the doors they use see to that."""
 
-    def __init__(self, plan: DemoPlan, folder: Path, console: Console) -> None:
+    def __init__(self, plan: DemoPlan, folder: Path, actor: Actor, say: Callable[[str], Any]) -> None:
         self.plan = plan
         self.folder = folder
-        self.console = console
-        self.actor = Actor.machine("demo")
+        self.actor = actor
+        self.say = say
 
     def run(self) -> None:
         """All steps in order."""
@@ -137,7 +139,7 @@ class Making:
         text = yaml.safe_dump(self.plan.organisation, allow_unicode=True, sort_keys=False)
         file.write_text(text, encoding="utf-8")
         with self._step(_("Organisation loaded")):
-            organisation.actions.load(yaml.safe_load(text), actor=self.actor)
+            load(yaml.safe_load(text), actor=self.actor)
             self._open_doors()
 
     @transaction.atomic
@@ -158,9 +160,9 @@ class Making:
                         outage.cluster,
                         outage.node,
                         outage.state,
-                        from_at=from_at,
-                        to_at=None if outage.to_at is None else datetime.fromtimestamp(outage.to_at, UTC),
-                        reason=outage.reason,
+                        from_at,
+                        None if outage.to_at is None else datetime.fromtimestamp(outage.to_at, UTC),
+                        outage.reason,
                         actor=self.actor,
                     )
                 progress(number, len(outages))
@@ -182,9 +184,6 @@ class Making:
     def _step(self, title: str) -> Iterator[Callable[[int, int], None]]:
         """A bar while it runs where somebody watches, and one line with its seconds when it is done."""
         began = monotonic()
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-        watched = self.console.is_terminal
-        with Progress(*columns, console=self.console, transient=True, disable=not watched) as bar:
-            task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-        self.console.print(f"{title} · {monotonic() - began:.1f} s", highlight=False)
+        with steps_bar(title) as progress:
+            yield progress
+        self.say(f"{title} · {monotonic() - began:.1f} s")
