@@ -1,4 +1,4 @@
-"""Template filters: numbers, money, days, durations in the reader's conventions; missing is —, zero is 0, minus is −."""
+"""Template filters: numbers, money, days, durations as the reader has them; missing is —, zero is 0, minus is −."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Standing:
 
     def holds(self, capability: str) -> bool:
         """Whether a role held today has the capability on something; what is shown is decided row by row elsewhere."""
-        return any(capability in CAPABILITIES[Role(role)] for role in self.roles if role in Role)
+        return any(capability in held for role, held in CAPABILITIES.items() if role in self.roles)
 
 
 def standing(actor: Actor) -> Standing:

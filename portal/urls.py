@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
-from portal import health, views
+from portal import health, home, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", home.home, name="home"),
     path("sign-in/", views.SignIn.as_view(), name="sign-in"),
     path("sign-out/", views.sign_out, name="sign-out"),
     path("language/", views.language, name="language"),
     path("theme/", views.theme, name="theme"),
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),
+    path("ledger/", include("billing.ledger.urls")),
+    path("jobs/", include("governance.usage.urls")),
 ]
 
 handler400 = "portal.errors.bad_request"

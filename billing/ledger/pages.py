@@ -1,9 +1,9 @@
-"""How the ledger is walked: the switch of dimensions, the drill from project to runs, filters and periods as addresses."""
+"""How the ledger is walked: the switch of dimensions, the drill from project to runs, filters and periods in links."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from urllib.parse import urlencode
@@ -12,8 +12,10 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from governance.tenants.models import Department
+
 from .rules import Span, month_of, span_of
-from .statement import HOURS_ONLY, UNATTRIBUTED, Row, Statement
+from .statement import HOURS_ONLY, UNATTRIBUTED, Row, Statement, Sums
 
 #: Stands for a department in an address: all that the reader may see. No code can be this.
 ALL = "~"
@@ -137,6 +139,38 @@ def _shown(row: Row, found: Statement, place: Place, span: Span) -> ShownRow:
         url=place.url(by=step, filters=narrowed) if step else runs,
         runs_url=runs,
         lines_url="" if HOURS_ONLY & narrowed.keys() else place.lines_url(narrowed),
+    )
+
+
+def tree_rows(found: Statement, place: Place, visible: Sequence[Department]) -> list[ShownRow]:
+    """The rows of a statement by department as the tree has them, children below parents; what is none comes last."""
+    by_code = {row.keys["department"]: row for row in found.rows}
+    children: dict[int | None, list[Department]] = {}
+    ids = {d.pk for d in visible}
+    for one in sorted(visible, key=lambda d: d.code):
+        children.setdefault(one.parent_id if one.parent_id in ids else None, []).append(one)
+    rows: list[ShownRow] = []
+
+    def walk(parent: int | None, depth: int) -> None:
+        for one in children.get(parent, []):
+            row = by_code.pop(one.code, None) or Row({"department": one.code}, one.name, _nothing(found))
+            rows.append(_department_row(row, found, place, depth))
+            walk(one.pk, depth + 1)
+
+    walk(None, 0)
+    return rows + [_department_row(row, found, place, 0) for row in by_code.values()]
+
+
+def _nothing(found: Statement) -> Sums:
+    return Sums() if found.total.amount is not None else Sums(amount=None, accrued=None)
+
+
+def _department_row(row: Row, found: Statement, place: Place, depth: int) -> ShownRow:
+    inside = Place(row.keys["department"], place.period, "project", {})
+    shown = _shown(row, found, place, Span(found.first_on, found.last_on))
+    span = Span(found.first_on, found.last_on)
+    return replace(
+        shown, url=inside.url(), runs_url=inside.runs_url({}, span), lines_url=inside.lines_url({}), depth=depth
     )
 
 
