@@ -48,11 +48,12 @@ class Reading(Iterator[RunRecord | BadRecord | Skipped]):
     def __init__(
         self,
         records: Iterable[RunRecord | BadRecord | Skipped],
+        name: str,
         format: str,
         fields: tuple[str, ...] | None = None,
         delimiter: str | None = None,
     ) -> None:
-        self._records = iter(records)
+        self._records = _naming(records, name)
         self.format = format  # "sacct", "sacct-json" or "slurmrestd"
         self.fields = fields  # columns as first found, None for JSON; with them a line can be read again on its own
         self.delimiter = delimiter
@@ -62,6 +63,15 @@ class Reading(Iterator[RunRecord | BadRecord | Skipped]):
 
     def __next__(self) -> RunRecord | BadRecord | Skipped:
         return next(self._records)
+
+
+def _naming(records: Iterable[RunRecord | BadRecord | Skipped], name: str) -> Iterator[RunRecord | BadRecord | Skipped]:
+    """The records; a refusal on the way says of which source."""
+    try:
+        yield from records
+    except UnreadableSource as fault:
+        fault.detail.setdefault("name", name)
+        raise
 
 
 class _Watched(io.RawIOBase):
@@ -146,13 +156,13 @@ def read(source: BinaryIO, *, name: str, options: ReadOptions) -> Reading:
         raise UnreadableSource("unknown_format", format=options.format)
     checked = cast(BinaryIO, _Named(source, name))
     try:
-        return _read(checked, options)
+        return _read(checked, name, options)
     except UnreadableSource as fault:
         fault.detail.setdefault("name", name)
         raise
 
 
-def _read(source: BinaryIO, options: ReadOptions) -> Reading:
+def _read(source: BinaryIO, name: str, options: ReadOptions) -> Reading:
     zone_named(options.time_zone)  # a misspelt zone is told whatever the format
     first = _beginning(source)
     stripped = first.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -162,10 +172,10 @@ def _read(source: BinaryIO, options: ReadOptions) -> Reading:
         raise UnreadableSource("binary")
     if options.format in ("sacct-json", "slurmrestd") or (options.format == "auto" and stripped[:1] in b"{["):
         kind = "sacct-json" if options.format == "auto" else options.format
-        return Reading(jobs(source, first), kind)
+        return Reading(jobs(source, first), name, kind)
     fields = XDMOD if options.fields is not None and tuple(options.fields) == ("xdmod",) else options.fields
     text = Text(source, first, fields=fields, delimiter=options.delimiter, time_zone=options.time_zone)
-    return Reading(text, "sacct", text.plan.names, text.plan.delimiter)
+    return Reading(text, name, "sacct", text.plan.names, text.plan.delimiter)
 
 
 def _beginning(source: BinaryIO) -> bytes:

@@ -9,11 +9,22 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reading import RECORDED, START, answer, bad_of, job, read_bytes, read_path, run, run_of, runs_of
 
 from governance.schedulers.errors import UnreadableSource
 from governance.schedulers.files import ReadOptions, read
 from governance.schedulers.records import BadRecord, Flag, Outcome, RunRecord
+from tests.schedulers.slurm_reading import (
+    RECORDED,
+    START,
+    answer,
+    bad_of,
+    job,
+    read_bytes,
+    read_path,
+    run,
+    run_of,
+    runs_of,
+)
 
 
 def test_json_and_text_of_one_run_are_the_same_record() -> None:
@@ -245,8 +256,24 @@ def test_a_cut_answer_says_how_many_records_it_gave(cut: int) -> None:
     records: list[object] = []
     with pytest.raises(UnreadableSource) as caught:
         records.extend(iter(read(io.BytesIO(data[:-cut]), name="cut", options=ReadOptions())))
-    assert caught.value.code == "truncated_json"
+    assert (caught.value.code, caught.value.detail["name"]) == ("truncated_json", "cut")
     assert isinstance(caught.value.detail["records"], int)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_size_of_reads_never_matters(size: int) -> None:
+    data = answer(job(job_id=1, name="训练"), job(job_id=2))
+    pieces = iter([data[at : at + size] for at in range(0, len(data), size)])
+
+    class Slow(io.RawIOBase):
+        def read(self, _: int = -1) -> bytes:
+            return next(pieces, b"")
+
+    assert list(read(Slow(), name="slow", options=ReadOptions())) == read_bytes(data)  # type: ignore[arg-type]
+
+
+def test_sentinels_of_64_bits_do_not_break_the_answer() -> None:
+    assert run_of(answer(job(priority=18446744073709551614, load=0.5))).gpu_milli == 2000
 
 
 _value = st.recursive(

@@ -9,11 +9,11 @@ import itertools
 from pathlib import Path
 
 import pytest
-from slurm_reading import SHARED, needs_shared, read_path, runs_of
 
 from governance.schedulers.errors import UnreadableSource
 from governance.schedulers.files import ReadOptions, open_source, read
 from governance.schedulers.records import BadRecord, Flag, RunRecord, Skipped
+from tests.schedulers.slurm_reading import SHARED, needs_shared, read_path, runs_of
 
 pytestmark = [pytest.mark.real_data, needs_shared]
 

@@ -7,7 +7,10 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reading import (
+
+from governance.schedulers.errors import UnreadableSource
+from governance.schedulers.records import MAX_RAW, BadRecord, Flag, Outcome, RunRecord, Skipped
+from tests.schedulers.slurm_reading import (
     RECORDED,
     ROW,
     START,
@@ -21,9 +24,6 @@ from slurm_reading import (
     runs_of,
     table,
 )
-
-from governance.schedulers.errors import UnreadableSource
-from governance.schedulers.records import MAX_RAW, BadRecord, Flag, Outcome, RunRecord, Skipped
 
 
 def test_a_plain_row_in_full() -> None:
@@ -374,6 +374,11 @@ def test_a_delimiter_nobody_can_place_is_quarantined() -> None:
     order = ["JobName", "Account", *order]
     found = bad_of(table({"JobName": "a|b"}, order=[*order[:2], "Comment", *order[2:]], without="Cluster"))
     assert (found.code, found.reason) == ("wrong_column_count", "23 columns expected, 24 found")
+
+
+def test_a_line_of_nothing_but_delimiters_is_quarantined_at_once() -> None:
+    order = [*(name for name in ROW if name != "JobName"), "JobName", "Comment", "SubmitLine", "Extra", "WorkDir"]
+    assert bad_of(table(order=order) + b"|" * 900_000 + b"\n").code == "wrong_column_count"
 
 
 def test_too_few_columns_are_quarantined_with_their_text() -> None:

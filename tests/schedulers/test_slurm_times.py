@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reading import START, bad, run
 
 from governance.schedulers.errors import RecordFault, UnreadableSource
 from governance.schedulers.records import Flag
 from governance.schedulers.slurm.times import Clock, duration, epoch, minutes
+from tests.schedulers.slurm_reading import START, bad, run
 
 
 @pytest.mark.parametrize("word", ["Unknown", "None", "N/A", "0", "null", "(null)", "", "INVALID", "unknown", " None "])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reading import bad, run
 
 from governance.schedulers.errors import RecordFault
 from governance.schedulers.records import Flag
 from governance.schedulers.slurm.tres import memory, read_gres, read_tres
+from tests.schedulers.slurm_reading import bad, run
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 class Cache(dict[str, Value], Generic[Value]):
     """`cache[text]` parses a text once; emptied when `limit` texts are held, so that memory stays flat."""
 
-    def __init__(self, parse: Callable[[str], Value], limit: int = 50_000) -> None:
+    def __init__(self, parse: Callable[[str], Value], limit: int = 20_000) -> None:
         super().__init__()
         self._parse = parse
         self._limit = limit

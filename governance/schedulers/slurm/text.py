@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from itertools import islice
+from math import comb
 from typing import BinaryIO
 
 from governance.schedulers.errors import RecordFault, UnreadableSource
@@ -17,7 +17,7 @@ from governance.schedulers.slurm.states import status_of
 from governance.schedulers.slurm.times import Clock, duration, minutes
 
 STEP = Skipped("step")
-MOST_READINGS = 500  # tries at one row with stray delimiters
+MOST_READINGS = 1000  # tries at one row with stray delimiters; with more nobody can tell
 
 
 def whole_number(text: str) -> int:
@@ -124,7 +124,8 @@ class Text:
         """
         plan, excess = self.plan, len(cells) - self.plan.cells
         found: list[RunRecord | Skipped] = []
-        for shares in islice(_shares(excess, len(plan.free)), MOST_READINGS):
+        readings = comb(excess + len(plan.free) - 1, excess) if plan.free else 0
+        for shares in _shares(excess, len(plan.free)) if readings <= MOST_READINGS else ():
             tried = _joined(cells, plan, shares)
             if plan.cells > len(plan.names) and tried[-1]:
                 continue
@@ -191,7 +192,6 @@ def facts_reader(plan: Plan, clock: Clock) -> Callable[[str, list[str]], Facts]:
     lists_nodes, allocates = plan.has("NodeList"), plan.has("AllocTRES")
     statuses, resources = Cache(status_of), Cache(tres.read_tres)
     durations, limits, counts = Cache(duration), Cache(minutes if limit_is_raw else duration), Cache(whole_number)
-    asking = Cache(asks_gpus)
     instant, folded = clock.instant, clock.folded
     new = tuple.__new__
 
@@ -202,7 +202,7 @@ def facts_reader(plan: Plan, clock: Clock) -> Callable[[str, list[str]], Facts]:
             job_id = job_id_from(label or job_id)
         nodes = counts[cells[node_count]]
         allocated, asked = resources[cells[alloc_tres]], resources[cells[req_tres]]
-        named = asking[cells[submit_line]] if cells[submit_line] else False
+        named = not asked.names_gpus and asks_gpus(cells[submit_line])
         if has_gres:
             allocated, asked, named_too = _older_gres(
                 allocated, asked, cells[alloc_gres], cells[req_gres], nodes, _few(cells[req_nodes]), allocates

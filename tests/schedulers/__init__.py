@@ -1,0 +1,1 @@
+"""Slurm's records and the sources they come from: made-up traps, recorded shapes, real files read in place."""
