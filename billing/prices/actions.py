@@ -1,4 +1,4 @@
-"""Writes of prices. Money stands on them: whoever calls also marks the days to be priced again (`ledger.actions.mark_stale`)."""
+"""Writes of prices. Money stands on them: whoever calls also marks the days (`ledger.actions.mark_stale`)."""
 
 from __future__ import annotations
 

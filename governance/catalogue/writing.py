@@ -29,7 +29,7 @@ Extra = Callable[[Key], Values]
 
 @dataclass(frozen=True)
 class Parts:
-    """Rows of another table that belong to one row and are told with it as {name: amount}: the payers of a placement."""
+    """Rows of another table that are told with their owner as {name: amount}: the payers of a placement."""
 
     word: str
     model: type[Model]

@@ -77,7 +77,7 @@ def put_projects(rows: Mapping[Key, Values], *, actor: Actor) -> int:
 
 
 def set_placements(rows: Mapping[Key, list[Interval]], *, actor: Actor) -> int:
-    """Replace the dated home departments of each project; `payers` is {department: percent}, empty where the home pays all."""
+    """Replace the dated homes of each project; `payers` is {department: percent}, empty where the home pays all."""
     require(actor, "organisation.change")
     return replace(PLACEMENTS, rows, actor=actor)
 
@@ -102,7 +102,7 @@ def set_mappings(rows: Mapping[Key, list[Interval]], *, actor: Actor) -> int:
 
 @transaction.atomic
 def set_grants(rows: Mapping[Key, list[Interval]], *, actor: Actor) -> int:
-    """Replace the days of each grant (username, role, scope, code); on the site the scope is "site" and the code empty."""
+    """Replace the days of each grant (username, role, scope, code); on the scope "site" the code is empty."""
     require(actor, "grants.change")
     changed = 0
     for scope, table in GRANT_TABLES.items():
@@ -155,7 +155,7 @@ def grant(
 
 @transaction.atomic
 def end_grant(username: str, role: Role, scope: str, code: str = "", *, on: date, actor: Actor) -> None:
-    """End a grant: from the day `on` the person no longer holds it. One that would begin on or after that day never held.
+    """End a grant: from the day `on` it is no longer held. One that would begin on or after that day never was.
 
     Raises NotTheMoment where nothing is held on or after the day.
     """
@@ -168,7 +168,7 @@ def end_grant(username: str, role: Role, scope: str, code: str = "", *, on: date
 
 
 def combined(held: Mapping[str, list[Interval]]) -> tuple[str, str] | None:
-    """Two of the separated roles that one person holds on one day; `held` is that person's site roles with their days."""
+    """Two of the separated roles that one person holds on one day; `held` is that person's roles with their days."""
     separated = [(role, one.span) for role, days in held.items() if role in SEPARATED for one in days]
     for (role, span), (other, other_span) in combinations(separated, 2):
         if role != other and overlap(span, other_span):

@@ -21,7 +21,7 @@ from governance.usage.models import UsageDay
 
 from . import checks, schema, state
 from . import plan as planning
-from .document import Document
+from .document import Document, Where
 from .plan import Plan
 from .wanted import rows_of
 
@@ -89,7 +89,13 @@ def _apply(found: Plan, actor: Actor) -> None:
 
 
 def _refuse(faults: list[BadData]) -> None:
+    """Raise what was found, in the order of the file."""
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        raise BadItems(faults)
+        raise BadItems(sorted(faults, key=_line))
+
+
+def _line(fault: BadData) -> int:
+    where = fault.params.get("where")
+    return where.line or 0 if isinstance(where, Where) else 0

@@ -309,7 +309,8 @@ def _partition_ties(wanted: Wanted, after: State) -> Iterator[BadData]:
                 told = other if ("partition", (other, pattern)) in wanted.interval_paths else one
                 yield BadData(
                     N_(
-                        "%(where)s: the pools “%(one)s” and “%(other)s” both claim the partition “%(pattern)s”, and their accelerators do not keep them apart."
+                        "%(where)s: the pools “%(one)s” and “%(other)s” both claim the partition “%(pattern)s”, "
+                        "and their accelerators do not keep them apart."
                     ),
                     where=_where(wanted, "partition", (told, pattern)),
                     one=one,
@@ -327,9 +328,7 @@ def _combined_roles(wanted: Wanted, after: State) -> Iterator[BadData]:
         both = None if may_combine() else combined(roles)
         if both is not None:
             yield BadData(
-                N_(
-                    "%(where)s: %(person)s would hold %(role)s and %(other)s together; these are kept in different hands."
-                ),
+                N_("%(where)s: %(person)s would hold %(role)s and %(other)s, which are kept in different hands."),
                 where=_where(wanted, "grant", (person, both[1], "site", "")),
                 person=person,
                 role=both[0],

@@ -131,9 +131,7 @@ def _refuse_tricks(text: str) -> None:
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
             raise BadData(
-                N_(
-                    "Line %(line)s: anchors and aliases (&, *) are not read here; write the value out, in quotes if it is text."
-                ),
+                N_("Line %(line)s: aliases (*name) are not read here; write it out, and put a “*” for any in quotes."),
                 line=event.start_mark.line + 1,
             )
         if isinstance(event, yaml.CollectionStartEvent):

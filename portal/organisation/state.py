@@ -1,4 +1,4 @@
-"""The organisation as rows by code: what a file wants and what the tables say have the same form, so they can be compared.
+"""The organisation as rows by code: the same form for what a file wants and what the tables say.
 
 Keys are tuples of codes. Values are spoken of by codes too, with the words of the actions' tables.
 """
