@@ -47,4 +47,5 @@ FROM (
     WHERE r.cluster_id = %(cluster)s AND r.submit_at >= %(low)s AND r.submit_at < %(high)s
         AND r.start_at < %(end_at)s AND r.stop_at >= %(start_at)s AND r.start_at <= %(through)s
 ) AS u
+WHERE secs > 0 OR started OR ended  -- not a run last seen at the very midnight
 GROUP BY band, partition, gpu_type, node_list, account, "user", qos, outcome, has_gpu, gpu_unknown;
