@@ -13,11 +13,13 @@ from itertools import combinations
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
+from django.db.models import Model
 
 from governance.access.actor import Actor, require
 from governance.access.models import Person
 from governance.access.rules import SCOPES, SEPARATED, Role
 from governance.catalogue.intervals import Interval, ended, in_order, overlap
+from governance.catalogue.models import Installation, Pool
 from governance.catalogue.writing import Key, Parts, Table, Values, put, read_dated, replace
 from governance.errors import N_, BadData, NotTheMoment
 
@@ -47,6 +49,13 @@ PEOPLE = Table("person", Person, ("username",), {**NAMES, "email": "email"})
 LOGINS = Table("login", Login, ("cluster__code", "login"), {"person": "person__username"})
 MAPPINGS = Table("mapping", AccountMapping, ("cluster__code", "account", "user", "qos"), {"project": "project__code"})
 
+SCOPE_MODELS: dict[str, type[Model]] = {
+    "site": Installation,
+    "department": Department,
+    "project": Project,
+    "pool": Pool,
+}
+
 #: Grants by the kind of node they are on; a key is (username, role, code), or (username, role) on the site.
 GRANT_TABLES = {
     scope: Table(
@@ -55,8 +64,8 @@ GRANT_TABLES = {
         ("user__username", "permission__codename", *(() if scope == "site" else ("content_object__code",))),
         limits={
             "permission": {
-                "content_type__app_label": model._meta.get_field("content_object").related_model._meta.app_label,  # type: ignore[union-attr]
-                "content_type__model": model._meta.get_field("content_object").related_model._meta.model_name,  # type: ignore[union-attr, dict-item]
+                "content_type__app_label": SCOPE_MODELS[scope]._meta.app_label,
+                "content_type__model": str(SCOPE_MODELS[scope]._meta.model_name),
             }
         },
     )

@@ -237,14 +237,14 @@ def _pools(wanted: Wanted, after: State, before: State) -> Iterator[BadData]:
                 cluster=old["cluster"],
             )
     said: set[KeyPath] = set()
-    for kind, key, values, path in _rows(wanted):
-        pool = after.things["pool"].get((values["pool"],)) if kind == "node" else None
+    for kind, key, row, path in _rows(wanted):
+        pool = after.things["pool"].get((row["pool"],)) if kind == "node" else None
         if pool is not None and pool["cluster"] != key[0] and path not in said:
             said.add(path)
             yield BadData(
                 N_("%(where)s: the pool “%(code)s” is not of this cluster."),
                 where=wanted.document.where((*path, "pool")),
-                code=values["pool"],
+                code=row["pool"],
             )
 
 

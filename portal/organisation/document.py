@@ -132,14 +132,18 @@ def _refuse_tricks(text: str) -> None:
         if isinstance(event, yaml.AliasEvent):
             raise BadData(
                 N_("Line %(line)s: aliases (*name) are not read here; write it out, and put a “*” for any in quotes."),
-                line=event.start_mark.line + 1,
+                line=_line(event),
             )
         if isinstance(event, yaml.CollectionStartEvent):
             level += 1
             if level > MOST_LEVELS:
-                raise BadData(N_("Line %(line)s: nested too deeply."), line=event.start_mark.line + 1)
+                raise BadData(N_("Line %(line)s: nested too deeply."), line=_line(event))
         elif isinstance(event, yaml.CollectionEndEvent):
             level -= 1
+
+
+def _line(event: yaml.Event) -> int | None:
+    return None if event.start_mark is None else event.start_mark.line + 1
 
 
 def _value(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Any:

@@ -134,9 +134,10 @@ def _consequences(found: Plan, before: State, then: State) -> Consequences:
             if old is None and kind != "accelerator":
                 continue
             if old is None or any(old.get(word) != new.get(word) for word in words):
-                clusters = {"cluster": [key[0]], "pool": [new.get("cluster")]}.get(kind, every)
+                own = key[0] if kind == "cluster" else new["cluster"] if kind == "pool" else None
+                clusters = every if own is None else [own]
                 for cluster in clusters:
-                    usage.setdefault(str(cluster), set()).add(always)
+                    usage.setdefault(cluster, set()).add(always)
     for kind, rows in found.dated.items():
         for key, days in rows.items():
             spans = changed_days(before.dated[kind].get(key, []), days, _weighed(kind))

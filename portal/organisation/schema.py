@@ -83,35 +83,38 @@ def _as_json(value: Any) -> Any:
 
 def _worded(error: ValidationError, document: Document) -> Iterator[BadData]:
     path: KeyPath = tuple(error.absolute_path)
-    where, rule = document.where(path), error.validator
+    where, rule, value, found = document.where(path), error.validator, _any(error.validator_value), _any(error.instance)
     schema: dict[str, Any] = error.schema if isinstance(error.schema, dict) else {}
     if rule in ("anyOf", "oneOf"):
         yield from _of_nearest_branch(error, document)
     elif rule == "required":
-        for key in (key for key in error.validator_value if key not in error.instance):
+        for key in (key for key in value if key not in found):
             yield BadData(N_("%(where)s: the key “%(key)s” is missing."), where=where, key=key)
     elif rule == "dependentRequired":
-        missing = [key for has, needs in error.validator_value.items() if has in error.instance for key in needs]
-        for key in (key for key in missing if key not in error.instance):
+        missing = [key for has, needs in value.items() if has in found for key in needs]
+        for key in (key for key in missing if key not in found):
             yield BadData(N_("%(where)s: the key “%(key)s” is missing."), where=where, key=key)
     elif rule == "additionalProperties":
         known = schema.get("properties", {})
-        for key in (key for key in error.instance if key not in known):
+        for key in (key for key in found if key not in known):
             yield _unknown_key(document, (*path, key), known)
     elif rule == "enum":
-        known = ", ".join(map(str, error.validator_value))
+        known = ", ".join(map(str, value))
         yield BadData(
-            N_("%(where)s: “%(value)s” is none of: %(known)s."), where=where, value=_short(error.instance), known=known
+            N_("%(where)s: “%(value)s” is none of: %(known)s."), where=where, value=_short(found), known=known
         )
     elif rule == "const":
-        yield BadData(
-            N_("%(where)s: this version reads form %(version)s only."), where=where, version=error.validator_value
-        )
+        yield BadData(N_("%(where)s: this version reads form %(version)s only."), where=where, version=value)
     elif rule in ("minItems", "minProperties"):
         yield BadData(N_("%(where)s: is empty; leave the key out instead."), where=where)
     else:
         words = MUST.get(schema.get("title", "")) or TYPES.get(str(schema.get("type")))
         yield BadData(words or N_("%(where)s: has the wrong form."), where=where)
+
+
+def _any(value: Any) -> Any:
+    """What a validator says of its own is always there, whatever its type says."""
+    return value
 
 
 def _unknown_key(document: Document, path: KeyPath, known: Iterable[str]) -> BadData:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a case stands on one line, with the words it is refused in
 """What cannot hold is refused with its place in the file, and nothing is written."""
 
 from __future__ import annotations
