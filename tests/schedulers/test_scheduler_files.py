@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 from hypothesis import given
@@ -149,7 +150,8 @@ def _peak(pieces: Iterator[bytes]) -> tuple[int, int]:
     """(records, peak bytes) of reading such a source without keeping the records."""
     tracemalloc.start()
     try:
-        count = sum(1 for _ in read(_Endless(pieces), name="x", options=ReadOptions()))  # type: ignore[arg-type]
+        reading = read(cast(BinaryIO, _Endless(pieces)), name="x", options=ReadOptions())
+        count = sum(1 for _ in reading)
         return count, tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

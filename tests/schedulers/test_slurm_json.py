@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pytest
 from hypothesis import given
@@ -199,6 +199,35 @@ def test_what_is_no_job_is_quarantined() -> None:
     ] * 4
 
 
+@pytest.mark.parametrize("size", [3, 1000, 100_000])
+def test_a_number_of_thousands_of_digits_is_quarantined(size: int) -> None:
+    data = answer(job(job_id=0, elapsed=0)).replace(b'"job_id": 0, "name"', b'"job_id": ' + b"9" * 9000 + b', "name"')
+    assert len(data) > 9000
+    pieces = iter([data[at : at + size] for at in range(0, len(data), size)])
+
+    class Slow(io.RawIOBase):
+        def read(self, _: int = -1) -> bytes:
+            return next(pieces, b"")
+
+    (found,) = read(cast(BinaryIO, Slow()), name="slow", options=ReadOptions())
+    assert isinstance(found, BadRecord) and found.code == "bad_job_id"
+
+
+def test_fractions_and_enormous_exponents_are_numbers_or_none() -> None:
+    data = answer(job(elapsed_x=0)).replace(
+        b'"elapsed": 7200', b'"elapsed": 7200.5, "load": 1e999999999, "x": -1e-99999'
+    )
+    assert run_of(data).elapsed_s == 7200
+    assert run_of(data.replace(b"7200.5", b"1e999999999")).elapsed_s is None
+
+
+def test_a_job_nested_beyond_reading_is_quarantined() -> None:
+    deep = b'{"job_id": 7, "x": ' + b"[" * 1_500 + b"]" * 1_500 + b"}"
+    records = read_bytes(b'{"jobs": [' + deep + b"," + json.dumps(job()).encode() + b"]}")
+    assert records[0] == BadRecord("7", "nested_too_deeply", "a job nested beyond reading")
+    assert isinstance(records[1], RunRecord)
+
+
 def test_a_quarantined_job_is_read_again_from_its_raw_text() -> None:
     found = bad_of(answer(job(state={"current": ["LOST"]})))
     assert run_of(f"[{found.raw.replace('LOST', 'FAILED')}]".encode()).outcome == Outcome.FAILED
@@ -235,6 +264,7 @@ def test_no_jobs_at_all_are_no_records() -> None:
         ),
         (b'{"errors": [{"error_number": 1007, "error": "Protocol authentication error"}]}', "scheduler_errors"),
         (b'{"jobs": [}', "not_json"),
+        (b'{"jobs": [' + b"[" * 100_000, "not_json"),
         (b"{jobs: 1}", "not_json"),
     ],
 )
@@ -269,7 +299,7 @@ def test_the_size_of_reads_never_matters(size: int) -> None:
         def read(self, _: int = -1) -> bytes:
             return next(pieces, b"")
 
-    assert list(read(Slow(), name="slow", options=ReadOptions())) == read_bytes(data)  # type: ignore[arg-type]
+    assert list(read(cast(BinaryIO, Slow()), name="slow", options=ReadOptions())) == read_bytes(data)
 
 
 def test_sentinels_of_64_bits_do_not_break_the_answer() -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from math import isfinite
 from typing import Any, BinaryIO
 
 import ijson
@@ -25,6 +27,10 @@ Json = Mapping[str, Any]
 # Where controllers' records name cards outside their TRES.
 _CARD_FIELDS = ("used_gres", "gres_detail", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
 MOST_EXPLAINED = 1024 * 1024  # bytes of an answer without jobs that are looked at to say why
+DIGITS = b"0123456789"
+MOST_DIGITS = 400
+_LONG_NUMBER = re.compile(rb"([0-9]{%d})[0-9]+" % MOST_DIGITS)
+DEEPEST = 2_000  # brackets; real jobs have eight
 PIECE = 64 * 1024  # the parser holds all jobs that end in one piece
 _CARD_NAMES = ("gpu", "npu", "mps", "shard")
 
@@ -41,6 +47,8 @@ class _Clean:
         self.size = 0
         self.beginning = b""
         self._tail = b""
+        self._digits = 0  # at the end of what was given out
+        self.depth = 0  # brackets open since the last whole job, as far as can be told without parsing
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, whatever size is asked for; empty only at the end (and for a size of zero)."""
@@ -50,9 +58,10 @@ class _Clean:
             data, self._first = self._first[:PIECE], self._first[PIECE:]
             data = data or self._source.read(PIECE)
             text = self._decoder.decode(data, final=not data)
-            if text or not data:
+            clean = self._cut_numbers(text.encode())
+            if clean or not data:
                 break
-        clean = text.encode()
+        self._watch_depth(clean)
         if not self.saw_jobs:
             self.saw_jobs = b'"jobs"' in self._tail + clean
             self._tail = clean[-8:]
@@ -62,6 +71,24 @@ class _Clean:
             self.beginning += clean[:MOST_EXPLAINED]
         self.size += len(clean)
         return clean
+
+    def _cut_numbers(self, data: bytes) -> bytes:
+        """Cut numbers to MOST_DIGITS: Python refuses to read longer ones, which the parser does not survive."""
+        lead = len(data) - len(data.lstrip(DIGITS))
+        if self._digits + lead > MOST_DIGITS:
+            data = data[: max(0, MOST_DIGITS - self._digits)] + data[lead:]
+        data = _LONG_NUMBER.sub(rb"\1", data)
+        trail = len(data) - len(data.rstrip(DIGITS))
+        self._digits = trail + (self._digits if trail == len(data) else 0)
+        return data
+
+    def _watch_depth(self, data: bytes) -> None:
+        """Refuse what nests without end, for which the parser would need memory by the square of its depth."""
+        for at in range(0, len(data), 4096):
+            part = data[at : at + 4096]
+            self.depth += part.count(b"{") + part.count(b"[") - part.count(b"}") - part.count(b"]")
+            if self.depth > DEEPEST:
+                raise UnreadableSource("not_json", reason="nested too deeply")
 
 
 def jobs(source: BinaryIO, first: bytes) -> Iterator[RunRecord | BadRecord]:
@@ -77,6 +104,7 @@ def jobs(source: BinaryIO, first: bytes) -> Iterator[RunRecord | BadRecord]:
         for job in ijson.items(clean, "item" if listed else "jobs.item", multiple_values=True):
             read += 1
             clean.keeps = False
+            clean.depth = 0
             yield record(job)
     except ijson.IncompleteJSONError as fault:
         words = str(fault)
@@ -118,8 +146,8 @@ def _compact(value: object) -> str:
 
 def _fraction(value: object) -> float | str:
     """A decimal as JSON writes it; one beyond any float as its text."""
-    if isinstance(value, Decimal) and abs(value) < 10**300:
-        return float(value)
+    if isinstance(value, Decimal) and isfinite(fraction := float(value)):
+        return fraction
     return str(value)
 
 
@@ -147,7 +175,8 @@ def number(value: object) -> int | None:
             return None
         value = int(plain)
     if isinstance(value, Decimal):
-        value = int(value) if abs(value) < 2**63 else None
+        size = value.adjusted()  # of 1e999999999 too, with which arithmetic would overflow
+        value = None if size > 19 else int(value) if size >= 0 else 0
     if not isinstance(value, int) or value < 0 or value in SENTINELS or value >= 2**63:
         return None
     return value
@@ -157,7 +186,10 @@ def record(job: object) -> RunRecord | BadRecord:
     """One job of an answer."""
     if not isinstance(job, Mapping):
         return bad(text_of(job), "not_an_object", "a job that is no JSON object")
-    raw = text_of(_compact({key: value for key, value in job.items() if key != "steps"}))
+    try:
+        raw = text_of(_compact({key: value for key, value in job.items() if key != "steps"}))
+    except RecursionError:
+        return bad(text_of(number(job.get("job_id"))), "nested_too_deeply", "a job nested beyond reading")
     try:
         return judge(_facts(job, raw))
     except RecordFault as fault:

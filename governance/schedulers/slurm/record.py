@@ -13,9 +13,9 @@ from governance.schedulers.slurm.states import Status, outcome_of
 from governance.schedulers.slurm.tres import Tres
 
 _NEVER_WITHOUT_NODES = frozenset({"CANCELLED", "DEADLINE", "REVOKED"})
-_HET = re.compile(r"(\d+)\+(\d+)", re.ASCII)
-_PENDING_ARRAY = re.compile(r"(\d+)_\[.*\]", re.ASCII | re.DOTALL)
-_PLAIN_OR_TASK = re.compile(r"\d+(?:_\d+)?(?:\+\d+)?", re.ASCII)
+_HET = re.compile(r"(\d{1,20})\+(\d{1,20})", re.ASCII)
+_PENDING_ARRAY = re.compile(r"(\d{1,20})_\[.*\]", re.ASCII | re.DOTALL)
+_PLAIN_OR_TASK = re.compile(r"\d{1,20}(?:_\d{1,20})?(?:\+\d{1,20})?", re.ASCII)
 _ASKS_GPUS = re.compile(
     r"(?<!\S)(?:(?:--gpus(?:-per-(?:node|task|socket))?[ =]|-G ?)(?!0\b)\w"
     r"|--(?:gres|tres-per-task)[ =]\S*\b(?:gpu|npu|mps|shard)\b(?!:0\b))"
@@ -70,7 +70,7 @@ def job_id_from(label: str) -> str:
     if not label:
         raise RecordFault("no_job_id", "the record has no job id")
     if match := _HET.fullmatch(label):
-        return str(int(match[1]) + int(match[2])) if len(label) < 40 else label
+        return str(int(match[1]) + int(match[2]))
     if match := _PENDING_ARRAY.fullmatch(label):
         return match[1]
     if _PLAIN_OR_TASK.fullmatch(label):

@@ -198,7 +198,7 @@ def facts_reader(plan: Plan, clock: Clock) -> Callable[[str, list[str]], Facts]:
     def facts(line: str, cells: list[str]) -> Facts:
         cells.append("")
         job_id, label = cells[raw_at], cells[label_at]
-        if not (job_id.isdigit() and job_id.isascii()):
+        if not (job_id.isdigit() and job_id.isascii() and len(job_id) <= 20):
             job_id = job_id_from(label or job_id)
         nodes = counts[cells[node_count]]
         allocated, asked = resources[cells[alloc_tres]], resources[cells[req_tres]]
