@@ -124,6 +124,25 @@ def _node_count(node_list: str) -> int:
         return 0
 
 
+def _found(facts: Facts, start_at: int, end_at: int | None, flags: list[str]) -> int | None:
+    """Add what looks odd in a started run to `flags`; returns its end, which never lies before its start."""
+    if facts.allocated.types_contradict:
+        flags.append(Flag.TYPES_CONTRADICT)
+    if facts.submit_at is not None and start_at < facts.submit_at:
+        flags.append(Flag.START_BEFORE_SUBMIT)
+    if end_at is None:
+        if facts.status.terminal:
+            flags.append(Flag.END_MISSING)
+        return None
+    if end_at < start_at:
+        flags.append(Flag.END_BEFORE_START)
+        end_at = start_at
+    elapsed = facts.elapsed_s
+    if elapsed is not None and not -1 <= end_at - start_at - elapsed - facts.suspended_s <= 1:
+        flags.append(Flag.ELAPSED_MISMATCH)
+    return end_at
+
+
 def judge(facts: Facts) -> RunRecord:
     """The run a record tells of.
 
@@ -148,20 +167,7 @@ def judge(facts: Facts) -> RunRecord:
         gpu_milli, gpu_type = _gpu_milli(facts), allocated.gpu_type
         if outcome == Outcome.PENDING:
             outcome = Outcome.RUNNING  # it has nodes and a start: the state is late, not the run
-        if allocated.types_contradict:
-            flags.append(Flag.TYPES_CONTRADICT)
-        if submit_at is not None and start_at < submit_at:
-            flags.append(Flag.START_BEFORE_SUBMIT)
-        if end_at is None:
-            if status.terminal:
-                flags.append(Flag.END_MISSING)
-        else:
-            if end_at < start_at:
-                flags.append(Flag.END_BEFORE_START)
-                end_at = start_at
-            elapsed = facts.elapsed_s
-            if elapsed is not None and not -1 <= end_at - start_at - elapsed - facts.suspended_s <= 1:
-                flags.append(Flag.ELAPSED_MISMATCH)
+        end_at = _found(facts, start_at, end_at, flags)
     else:
         start_at, node_list, nodes, cpus, memory_mib, gpu_milli, gpu_type = None, "", 0, 0, 0, 0, ""
         if outcome == Outcome.RUNNING:
