@@ -210,7 +210,7 @@ class Watermark(models.Model):
 
 
 class MetricDefinition(models.Model):
-    """One version of one entry of the metric dictionary: the definition behind a figure."""
+    """One version of one entry of the metric dictionary: the definition behind a figure. Never changed once added."""
 
     code = models.CharField(max_length=64)
     version = models.PositiveIntegerField()
@@ -222,7 +222,8 @@ class MetricDefinition(models.Model):
     window = models.CharField(max_length=64, blank=True)
     denominator = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=200, blank=True)
-    option = models.TextField(blank=True)
+    option_zh = models.TextField(blank=True)  # what an installation may set otherwise
+    option_en = models.TextField(blank=True)
     signed_by = models.JSONField(default=list)  # roles that signed: platform, finance, algorithm side
     from_on = models.DateField(null=True)
 
