@@ -19,6 +19,7 @@ from governance.errors import N_, BadData
 KeyPath = tuple[str | int, ...]
 MOST_BYTES = 32 * 1024 * 1024
 MOST_LEVELS = 24
+MOST_VALUES = 500_000
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -69,13 +70,13 @@ def read(source: str | bytes | Path) -> Document:
     """Read YAML from a file (Path) or from its content (str, bytes).
 
     Raises BadData, with line and key where there is one, for what is no readable file, no text, no YAML, or YAML with
-    duplicate keys, aliases or too many levels.
+    duplicate keys, too many levels or too many values.
     """
     text = _text(source)
     if not text.strip():
         raise BadData(N_("The file is empty."))
     try:
-        _refuse_tricks(text)
+        _refuse_depth(text)
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.YAMLError as fault:
         raise _not_yaml(fault) from fault
@@ -125,15 +126,10 @@ def _not_yaml(fault: yaml.YAMLError) -> BadData:
     return BadData(N_("The file is not YAML (line %(line)s): %(problem)s."), line=mark.line + 1, problem=problem)
 
 
-def _refuse_tricks(text: str) -> None:
-    """Aliases can make a small file huge, and deep nesting exhausts the stack: neither is needed here."""
+def _refuse_depth(text: str) -> None:
+    """Deep nesting would exhaust the stack of the composer, so it is counted before."""
     level = 0
     for event in yaml.parse(text, Loader=_LOADER):
-        if isinstance(event, yaml.AliasEvent):
-            raise BadData(
-                N_("Line %(line)s: aliases (*name) are not read here; write it out, and put a “*” for any in quotes."),
-                line=_line(event),
-            )
         if isinstance(event, yaml.CollectionStartEvent):
             level += 1
             if level > MOST_LEVELS:
@@ -142,12 +138,17 @@ def _refuse_tricks(text: str) -> None:
             level -= 1
 
 
-def _line(event: yaml.Event) -> int | None:
-    return None if event.start_mark is None else event.start_mark.line + 1
+def _line(of: yaml.Event | yaml.Node) -> int | None:
+    return None if of.start_mark is None else of.start_mark.line + 1
 
 
 def _value(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Any:
+    """The value of a node. Aliases may make a small file huge or endless: what they repeat is counted again."""
     lines.setdefault(path, node.start_mark.line + 1)
+    if len(path) > MOST_LEVELS:
+        raise BadData(N_("Line %(line)s: nested too deeply."), line=_line(node))
+    if len(lines) > MOST_VALUES:
+        raise BadData(N_("The file has more than %(most)s values, aliases (*name) counted out."), most=MOST_VALUES)
     if isinstance(node, yaml.SequenceNode):
         return [_value(item, (*path, index), lines) for index, item in enumerate(node.value)]
     if not isinstance(node, yaml.MappingNode):

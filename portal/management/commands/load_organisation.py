@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils.translation import gettext as _
 from rich.table import Table
+from rich.text import Text
 
 from governance.errors import N_, BadData, BadItems
 from portal.errors import details
@@ -66,7 +67,8 @@ class Command(TerminalCommand):
         for heading in (_("what"), _("kind"), _("key"), _("before"), _("after")):
             shown.add_column(heading, overflow="fold")
         for change in _gathered(found.changes):
-            shown.add_row(_(VERBS[change.verb]), change.kind, change.key, _values(change.before), _values(change.after))
+            cells = (_(VERBS[change.verb]), change.kind, change.key, _values(change.before), _values(change.after))
+            shown.add_row(*map(Text, cells))  # as text, since [h800] would be taken for markup
         self.table().print(shown)
         counts = found.counts
         self.stdout.write(
