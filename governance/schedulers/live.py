@@ -1,0 +1,113 @@
+"""What a live scheduler answers: the protocols of its client and the frozen data beside `RunRecord`. Plain Python.
+
+Instants are whole epoch seconds (UTC). A client raises SourceFault where it cannot answer; one bad record is a BadRecord.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from .records import BadRecord, RunRecord, Skipped
+
+
+class SourceFault(Exception):
+    """The scheduler cannot be asked, or did not answer whole. Stable `code`, particulars in `detail`; whoever shows it words it.
+
+    Codes: "unreachable", "host_key", "refused" (sign-in), "command_missing", "unknown_field", "timed_out", "output_cut" (it stopped in
+    the middle), "daemon_down" (names which: slurmctld or slurmdbd), "not_permitted", "secret_missing", "version", "bad_answer", "failed".
+    """
+
+    def __init__(self, code: str, **detail: object) -> None:
+        particulars = ", ".join(f"{key}={value!r}" for key, value in detail.items())
+        super().__init__(f"{code}: {particulars}" if particulars else code)
+        self.code = code
+        self.detail: dict[str, object] = detail
+
+
+class Window(NamedTuple):
+    """Half-open [since_at, until_at)."""
+
+    since_at: int
+    until_at: int
+
+
+class PendingRecord(NamedTuple):
+    """A job that waits, as a queue snapshot shows it; `tasks` > 1 for an array that is not yet split."""
+
+    job_id: str  # raw id (of the array, where it is not yet split)
+    label: str
+    submit_at: int | None
+    eligible_at: int | None
+    account: str
+    user: str
+    partition: str
+    qos: str
+    reason: str  # the scheduler's word, e.g. "AssocGrpGRES"
+    asked_gpu_milli: int | None  # of one task
+    gpu_type: str
+    nodes: int
+    priority: int | None
+    tasks: int
+
+
+class NodeRecord(NamedTuple):
+    """A node as a snapshot shows it: base state and flags apart."""
+
+    name: str
+    state: str  # base state, upper case: "IDLE", "MIXED", "ALLOCATED", "DOWN", "FUTURE", "UNKNOWN", ...
+    flags: tuple[str, ...]  # sorted: "DRAIN", "NOT_RESPONDING", "RESERVED", "PLANNED", "MAINTENANCE", ...
+    reason: str
+    reason_at: int | None
+    reason_by: str
+    gpus: tuple[tuple[str, int], ...]  # (type as printed lower-cased or "", count), sorted
+    gpus_used: int | None
+    cpus: int
+    memory_mib: int
+    partitions: tuple[str, ...]
+    boot_at: int | None
+
+
+class NodeEvent(NamedTuple):
+    """A stretch of a node's history as the scheduler's database keeps it; `to_at` None: still so."""
+
+    name: str
+    state: str
+    flags: tuple[str, ...]
+    from_at: int
+    to_at: int | None
+    reason: str
+    by: str
+
+
+class Finding(NamedTuple):
+    """One answer of a connection test."""
+
+    code: str  # stable, e.g. "sees_only_own_jobs"
+    severity: str  # "ok", "info", "warning" or "blocking"
+    detail: dict[str, Any]
+
+
+class Scheduler(Protocol):
+    """A live scheduler. Every call is bounded in time; iterators stream."""
+
+    def clock(self) -> int:
+        """The scheduler host's own clock, epoch seconds."""
+
+    def runs(self, window: Window) -> Iterator[RunRecord | BadRecord | Skipped]:
+        """Every attempt that ran, ended or was eligible in the window, once the answer is known to be whole or raising SourceFault at its end."""
+
+    def queue(self) -> Iterator[PendingRecord | BadRecord]:
+        """The jobs that wait now."""
+
+    def nodes(self) -> Iterator[NodeRecord | BadRecord]:
+        """The nodes now."""
+
+    def events(self, window: Window) -> Iterator[NodeEvent | BadRecord]:
+        """Node events that overlap the window."""
+
+    def runaway(self) -> list[str]:
+        """Raw ids of jobs the accounting holds for running and the controller does not know."""
+
+    def probe(self) -> list[Finding]:
+        """The connection test: what is right, what is missing, what the first pull would bring."""
