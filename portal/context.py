@@ -23,6 +23,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     theme = request.COOKIES.get("theme", "")
     actor = getattr(request, "actor", None)
     shown: dict[str, Any] = {
+        "title_of_site": settings.TITLE,
         "title_of_portal": settings.TITLE or _("Compute Governance Portal"),
         "html_language": HTML_LANGUAGE[language],
         "other_language": {

@@ -45,7 +45,7 @@ WORDS = {
     422: (
         _("These data cannot be accepted"),
         _("Nothing was changed."),
-        _("Correct what is named below and try again."),
+        _("Correct what is named above and try again."),
     ),
     500: (
         _("Something failed on our side"),

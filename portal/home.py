@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from billing.ledger import reads
-from billing.ledger.pages import ALL, Place, shown_rows
+from billing.ledger.pages import ALL, Place, Table
 from billing.ledger.views import latest_month
 from governance.access.actor import Actor
 from portal.context import standing_of
@@ -30,7 +30,7 @@ def home(request: HttpRequest) -> HttpResponse:
     period = latest_month()
     found = reads.statement(period, ("project",), actor=actor)
     place = Place(ALL, period, "project", {})
-    rows = sorted(shown_rows(found, place), key=lambda row: -row.row.sums.milligpu_seconds)
+    rows = sorted(Table(found, place).rows(), key=lambda row: -row.row.sums.milligpu_seconds)
     context |= {
         "statement": found,
         "total": found.total,

@@ -58,6 +58,7 @@ class Entry:
     """One entry of the sidebar. `views` are the URL names it is the place of."""
 
     label: str | Promise
+    short: str | Promise  # where there is little room
     icon: str
     url: str
     views: frozenset[str]
@@ -94,10 +95,12 @@ def standing(actor: Actor) -> Standing:
 
 def entries(of: Standing) -> list[Entry]:
     """The entries for somebody who stands so."""
-    found = [Entry(_("Home"), "home", reverse("home"), frozenset({"home"}))]
+    found = [Entry(_("Home"), _("Home"), "home", reverse("home"), frozenset({"home"}))]
     if of.holds("usage.view"):
         ledger = frozenset({"ledger", "ledger-department", "ledger-lines"})
-        found.append(Entry(_("Department statements"), "book", reverse("ledger"), ledger, _("Compute ledger")))
+        found.append(
+            Entry(_("Department statements"), _("Ledger"), "book", reverse("ledger"), ledger, _("Compute ledger"))
+        )
     if of.holds("run.view") or of.has_login:
-        found.append(Entry(_("Jobs"), "list", reverse("jobs"), frozenset({"jobs", "job"}), _("Use compute")))
+        found.append(Entry(_("Jobs"), _("Jobs"), "list", reverse("jobs"), frozenset({"jobs", "job"}), _("Use compute")))
     return found

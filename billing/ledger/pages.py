@@ -103,6 +103,7 @@ class ShownRow:
     is_special: bool
     row: Row
     share: Decimal | None  # of the total's GPU time, 0..1
+    bar: int  # of the largest row's, whole percent
     url: str
     runs_url: str
     lines_url: str
@@ -117,61 +118,64 @@ def next_dimension(by: str, filters: Mapping[str, str]) -> str:
     return step
 
 
-def shown_rows(found: Statement, place: Place) -> list[ShownRow]:
+class Table:
     """The rows of a statement by one dimension, each with where it leads."""
-    span = Span(found.first_on, found.last_on)
-    return [_shown(row, found, place, span) for row in found.rows]
 
+    def __init__(self, found: Statement, place: Place) -> None:
+        self._found = found
+        self._place = place
+        self._span = Span(found.first_on, found.last_on)
+        self._largest = max((row.sums.milligpu_seconds for row in found.rows), default=0)
 
-def _shown(row: Row, found: Statement, place: Place, span: Span) -> ShownRow:
-    code = row.keys[place.by]
-    narrowed = {**place.filters, place.by: code}
-    step = next_dimension(place.by, place.filters)
-    runs = place.runs_url(narrowed, span)
-    special = SPECIAL.get((place.by, code))
-    whole = found.total.milligpu_seconds
-    return ShownRow(
-        code=code,
-        name=special or row.name or code,
-        is_special=special is not None,
-        row=row,
-        share=Decimal(row.sums.milligpu_seconds) / whole if whole else None,
-        url=place.url(by=step, filters=narrowed) if step else runs,
-        runs_url=runs,
-        lines_url="" if HOURS_ONLY & narrowed.keys() else place.lines_url(narrowed),
-    )
+    def rows(self) -> list[ShownRow]:
+        """In the statement's own order."""
+        return [self._shown(row) for row in self._found.rows]
 
+    def tree(self, visible: Sequence[Department]) -> list[ShownRow]:
+        """By department as the tree has them, children below parents; what is no department comes last."""
+        by_code = {row.keys["department"]: row for row in self._found.rows}
+        children: dict[int | None, list[Department]] = {}
+        ids = {one.pk for one in visible}
+        for one in sorted(visible, key=lambda one: one.code):
+            children.setdefault(one.parent_id if one.parent_id in ids else None, []).append(one)
+        rows: list[ShownRow] = []
 
-def tree_rows(found: Statement, place: Place, visible: Sequence[Department]) -> list[ShownRow]:
-    """The rows of a statement by department as the tree has them, children below parents; what is none comes last."""
-    by_code = {row.keys["department"]: row for row in found.rows}
-    children: dict[int | None, list[Department]] = {}
-    ids = {d.pk for d in visible}
-    for one in sorted(visible, key=lambda d: d.code):
-        children.setdefault(one.parent_id if one.parent_id in ids else None, []).append(one)
-    rows: list[ShownRow] = []
+        def walk(parent: int | None, depth: int) -> None:
+            for one in children.get(parent, []):
+                row = by_code.pop(one.code, None) or Row({"department": one.code}, one.name, self._nothing())
+                rows.append(self._department(row, depth))
+                walk(one.pk, depth + 1)
 
-    def walk(parent: int | None, depth: int) -> None:
-        for one in children.get(parent, []):
-            row = by_code.pop(one.code, None) or Row({"department": one.code}, one.name, _nothing(found))
-            rows.append(_department_row(row, found, place, depth))
-            walk(one.pk, depth + 1)
+        walk(None, 0)
+        return rows + [self._department(row, 0) for row in by_code.values()]
 
-    walk(None, 0)
-    return rows + [_department_row(row, found, place, 0) for row in by_code.values()]
+    def _nothing(self) -> Sums:
+        return Sums() if self._found.total.amount is not None else Sums(amount=None, accrued=None)
 
+    def _department(self, row: Row, depth: int) -> ShownRow:
+        inside = Place(row.keys["department"], self._place.period, "project", {})
+        ways = {"url": inside.url(), "runs_url": inside.runs_url({}, self._span), "lines_url": inside.lines_url({})}
+        return replace(self._shown(row), depth=depth, **ways)
 
-def _nothing(found: Statement) -> Sums:
-    return Sums() if found.total.amount is not None else Sums(amount=None, accrued=None)
-
-
-def _department_row(row: Row, found: Statement, place: Place, depth: int) -> ShownRow:
-    inside = Place(row.keys["department"], place.period, "project", {})
-    shown = _shown(row, found, place, Span(found.first_on, found.last_on))
-    span = Span(found.first_on, found.last_on)
-    return replace(
-        shown, url=inside.url(), runs_url=inside.runs_url({}, span), lines_url=inside.lines_url({}), depth=depth
-    )
+    def _shown(self, row: Row) -> ShownRow:
+        place = self._place
+        code = row.keys[place.by]
+        narrowed = {**place.filters, place.by: code}
+        step = next_dimension(place.by, place.filters)
+        runs = place.runs_url(narrowed, self._span)
+        special = SPECIAL.get((place.by, code))
+        used, whole = row.sums.milligpu_seconds, self._found.total.milligpu_seconds
+        return ShownRow(
+            code=code,
+            name=special or row.name or code,
+            is_special=special is not None,
+            row=row,
+            share=Decimal(used) / whole if whole else None,
+            bar=used * 100 // self._largest if self._largest else 0,
+            url=place.url(by=step, filters=narrowed) if step else runs,
+            runs_url=runs,
+            lines_url="" if HOURS_ONLY & narrowed.keys() else place.lines_url(narrowed),
+        )
 
 
 def neighbours(period: str, today: date) -> tuple[str, str]:

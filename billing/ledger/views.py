@@ -24,7 +24,7 @@ from governance.tenants.models import Department, Project
 from governance.usage.tables import csv_file
 
 from . import reads
-from .pages import ALL, FILTERS, SPECIAL, SWITCH, WORDS, Place, ShownRow, neighbours, shown_rows, tree_rows
+from .pages import ALL, FILTERS, SPECIAL, SWITCH, WORDS, Place, ShownRow, Table, neighbours
 from .rules import UNITS, Span, month_of
 from .statement import UNATTRIBUTED, Statement
 
@@ -60,7 +60,8 @@ def departments(request: HttpRequest) -> HttpResponse:
     by = "department" if visible else "project"
     found = reads.statement(period, (by,), actor=actor)
     place = Place(ALL, period, by, {})
-    rows = tree_rows(found, place, visible) if visible else shown_rows(found, place)
+    table = Table(found, place)
+    rows = table.tree(visible) if visible else table.rows()
     if request.GET.get("format") == "csv":
         return _csv(f"ledger-{period}", found, rows, by)
     context = _context(found, place, rows) | {
@@ -80,7 +81,7 @@ def department(request: HttpRequest, department: str, period: str) -> HttpRespon
         raise BadData(N_("“%(by)s” is nothing to add up by."), by=by)
     place = Place(department, period, by, filters_of(request))
     found = reads.statement(period, (by,), actor=_actor(request), department=_code(department), **place.filters)
-    rows = shown_rows(found, place)
+    rows = Table(found, place).rows()
     if request.GET.get("format") == "csv":
         return _csv(f"ledger-{'all' if department == ALL else department}-{period}-{by}", found, rows, by)
     name = department_name(department)
@@ -201,6 +202,7 @@ def _context(found: Statement, place: Place, rows: Sequence[ShownRow]) -> dict[s
         "statement": found,
         "total": total,
         "rows": rows,
+        "by": place.by,
         "by_word": WORDS[place.by],
         "period": place.period,
         "has_money": total.amount is not None,

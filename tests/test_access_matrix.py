@@ -1,0 +1,152 @@
+"""Who is answered what at every address. An address without a row fails; so does a page showing another department."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from governance.usage.models import Run
+from tests.cast import ANONYMOUS, EVERYBODY, FOREIGN, PERIOD, Cast
+
+pytestmark = pytest.mark.django_db
+
+JUNE = "from=2026-06-01&to=2026-06-30"
+#: Who sees the department vision or something in it, through a project, a department or the site.
+VISION = {"member", "lead", "approver", "viewer", "operator", "finance", "auditor", "leadership"}
+#: Who sees the other department, search.
+SEARCH = {"outsider", "operator", "finance", "auditor", "leadership"}
+#: Who sees everybody's runs of the project ocr; the member sees their own.
+RUNS = {"lead", "approver", "viewer", "operator", "finance", "auditor"}
+SIGNED_IN = set(EVERYBODY)
+
+
+def only(who: set[str], otherwise: int = 404) -> dict[str, int]:
+    """200 for `who`, `otherwise` for all others who are signed in, the way to the sign-in page for the rest."""
+    return {name: 200 if name in who else otherwise for name in EVERYBODY} | {ANONYMOUS: 302}
+
+
+def always(status: int) -> dict[str, int]:
+    """The same answer for everybody."""
+    return dict.fromkeys((*EVERYBODY, ANONYMOUS), status)
+
+
+#: (name of the address, address, method, answers)
+MATRIX: list[tuple[str, str, str, dict[str, int]]] = [
+    ("home", "/", "get", only(SIGNED_IN)),
+    ("sign-in", "/sign-in/", "get", dict.fromkeys(EVERYBODY, 302) | {ANONYMOUS: 200}),
+    ("sign-out", "/sign-out/", "post", always(302)),
+    ("sign-out", "/sign-out/", "get", always(405)),
+    ("language", "/language/?language=en", "post", always(422)),
+    ("theme", "/theme/", "get", always(405)),
+    ("live", "/health/live", "get", always(200)),
+    ("ready", "/health/ready", "get", always(200)),
+    ("ledger", f"/ledger/?period={PERIOD}", "get", only(SIGNED_IN)),
+    ("ledger", f"/ledger/?period={PERIOD}&format=csv", "get", only(SIGNED_IN)),
+    ("ledger", "/ledger/?period=June", "get", always(422) | {ANONYMOUS: 302}),
+    ("ledger-department", f"/ledger/vision/{PERIOD}/", "get", only(VISION)),
+    ("ledger-department", f"/ledger/vision/{PERIOD}/?by=user&format=csv", "get", only(VISION)),
+    ("ledger-department", f"/ledger/search/{PERIOD}/", "get", only(SEARCH)),
+    ("ledger-department", f"/ledger/research/{PERIOD}/", "get", only(VISION)),
+    ("ledger-department", f"/ledger/~/{PERIOD}/", "get", only(SIGNED_IN)),
+    ("ledger-department", f"/ledger/~/{PERIOD}/?project=ocr&by=day", "get", only(VISION)),
+    ("ledger-department", f"/ledger/~/{PERIOD}/?project=rank", "get", only(SEARCH)),
+    ("ledger-department", f"/ledger/nowhere/{PERIOD}/", "get", only(set())),
+    ("ledger-lines", f"/ledger/vision/{PERIOD}/lines/", "get", only(VISION)),
+    ("ledger-lines", f"/ledger/search/{PERIOD}/lines/", "get", only(SEARCH)),
+    ("ledger-lines", f"/ledger/~/{PERIOD}/lines/?project=rank", "get", only(SEARCH)),
+    ("jobs", f"/jobs/?{JUNE}", "get", only(SIGNED_IN)),
+    ("jobs", f"/jobs/?{JUNE}&format=csv", "get", only(SIGNED_IN)),
+    ("job", "ada's run 101", "get", only(RUNS | {"member"})),
+    ("job", "bob's run 102", "get", only(RUNS)),
+    ("job", "eve's run 201", "get", only({"outsider", "operator", "finance", "auditor"})),
+    ("job", "/jobs/bj/101/1/", "get", only(set())),
+    ("job", "/jobs/bj/101/99999999999999999999/", "get", only(set())),
+]
+CASES = [(name, address, method, who, answers[who]) for name, address, method, answers in MATRIX for who in answers]
+
+
+def address_of(address: str) -> str:
+    """A run's address from its number; any other address as it is."""
+    if " run " not in address:
+        return address
+    run = Run.objects.select_related("cluster").get(job_id=address.rsplit(" ", 1)[1])
+    return reverse("job", args=[run.cluster.code, run.job_id, int(run.submit_at.timestamp())])
+
+
+@pytest.fixture(scope="module")
+def doors(django_db_setup: None, django_db_blocker: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cast]:
+    """One cast for all rows of the matrix: it is only read."""
+    from django.db import transaction
+
+    from tests.cast import assemble
+
+    with django_db_blocker.unblock(), transaction.atomic():  # type: ignore[attr-defined]
+        yield assemble(tmp_path_factory.mktemp("records"))
+        transaction.set_rollback(True)
+
+
+@pytest.mark.parametrize(("name", "address", "method", "who", "status"), CASES)
+def test_every_door_answers_each_role_as_the_matrix_says(
+    doors: Cast, name: str, address: str, method: str, who: str, status: int
+) -> None:
+    client: Client = doors.client(who)
+    response = getattr(client, method)(address_of(address))
+    assert response.status_code == status
+    if status == 302 and who == ANONYMOUS and name not in {"sign-in", "sign-out"}:
+        assert response["Location"].startswith("/sign-in/?next=")
+
+
+READERS_OF_VISION_ALONE = ("member", "lead", "approver", "viewer", "former", "capacity_manager", "security", ANONYMOUS)
+PAGES = [(address, method) for name, address, method, _ in MATRIX if name in {"home", "ledger", "ledger-department"}]
+PAGES += [(address, method) for name, address, method, _ in MATRIX if name in {"ledger-lines", "jobs", "job"}]
+
+
+@pytest.mark.parametrize("who", READERS_OF_VISION_ALONE)
+@pytest.mark.parametrize("language", ["zh-hans", "en"])
+def test_nobody_meets_the_other_department_on_any_page(doors: Cast, who: str, language: str) -> None:
+    client = doors.client(who, language=language)
+    for address, method in PAGES:
+        response = getattr(client, method)(address_of(address))
+        body = response.content.decode()
+        for asked in ("search", "rank"):
+            # What the reader typed may be said back.
+            body = body.replace(f"“{asked}”", "").replace(f"/{asked}/", "").replace(f"project={asked}", "")
+        found = [word for word in FOREIGN if f">{word}" in body or f" {word} " in body or f",{word}," in body]
+        assert not found, f"{who} meets {found} at {address}"
+
+
+def test_a_member_sees_own_rows_by_user_and_no_colleague(doors: Cast) -> None:
+    body = doors.client("member").get(f"/ledger/vision/{PERIOD}/?by=user").content.decode()
+    assert ">ada<" in body
+    assert "bob" not in body
+
+
+def test_the_lead_sees_the_rows_of_every_user_of_the_project(doors: Cast) -> None:
+    body = doors.client("lead").get(f"/ledger/vision/{PERIOD}/?by=user").content.decode()
+    assert ">ada<" in body
+    assert ">bob<" in body
+
+
+def test_operations_see_hours_and_no_amounts(doors: Cast) -> None:
+    response = doors.client("operator").get(f"/ledger/vision/{PERIOD}/")
+    assert response.context["total"].milligpu_seconds > 0
+    assert response.context["total"].amount is None
+    assert "Amount" not in response.content.decode()
+
+
+def test_every_address_of_the_portal_has_a_row_in_the_matrix() -> None:
+    rows = {name for name, *_ in MATRIX}
+    assert set(names_of(get_resolver().url_patterns)) == rows
+
+
+def names_of(patterns: list[URLPattern | URLResolver]) -> Iterator[str]:
+    """The names of all addresses; one without a name cannot have a row, so it fails here."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from names_of(pattern.url_patterns)
+        else:
+            assert pattern.name, f"{pattern.pattern} has no name"
+            yield pattern.name
