@@ -82,7 +82,9 @@ def _best_claims(claims: Iterable[Claim], partition: str) -> list[Claim]:
 
 def _part(day: CatalogueDay, best: list[Claim], printed: str, node_list: str, milli: int | None) -> Part:
     model = model_of_type(printed, day.aliases) if printed else _sole(day.node_models(node_list))
-    fitting = [claim for claim in best if not claim.accelerators or model in claim.accelerators] if model else best
+    # A pool that names the model comes before one that is open to all.
+    named = [claim for claim in best if model and model in claim.accelerators]
+    fitting = named or ([claim for claim in best if not claim.accelerators] if model else best)
     pool = _pool_without_model(fitting) if fitting else UNASSIGNED
     if not model:
         model = _sole(day.pool_models.get(pool, frozenset())) or UNKNOWN_MODEL

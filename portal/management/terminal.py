@@ -18,7 +18,7 @@ from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progres
 
 from governance.access.actor import Actor
 from governance.errors import DomainError
-from portal.errors import said
+from portal.errors import details
 
 
 class TerminalCommand(BaseCommand):
@@ -37,7 +37,7 @@ class TerminalCommand(BaseCommand):
             try:
                 return super().execute(*args, **options)
             except DomainError as error:
-                raise CommandError(said(error), returncode=1) from error
+                raise CommandError("\n".join(details(error)), returncode=1) from error
 
     def answer(self, value: Any) -> None:
         """Print a value as JSON."""
