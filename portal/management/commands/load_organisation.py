@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from rich.table import Table
 from rich.text import Text
 
-from governance.errors import N_, BadData, BadItems
-from portal.errors import details
+from governance.errors import N_, BadData
 from portal.management.terminal import TerminalCommand, a_day
 from portal.organisation import document, schema
 from portal.organisation.actions import load
@@ -46,10 +45,7 @@ class Command(TerminalCommand):
             raise CommandError(_("Name the file to load, or - for standard input."), returncode=1)
         if options["prune"] != (options["on"] is not None):
             raise BadData(N_("--prune and --on DAY belong together: what the file leaves out ends on that day."))
-        try:
-            self._load(options)
-        except BadItems as error:  # a terminal shows every fault, not their number alone
-            raise CommandError("\n".join(details(error)), returncode=1) from error
+        self._load(options)
 
     def _load(self, options: dict[str, Any]) -> None:
         source = sys.stdin.buffer.read() if options["file"] == "-" else Path(options["file"])
