@@ -16,6 +16,11 @@ register = template.Library()
 MISSING = "—"
 MINUS = "\N{MINUS SIGN}"
 Number = int | float | Decimal
+#: Units of compact figures, largest first.
+STEPS: dict[str, tuple[tuple[Decimal, str], ...]] = {
+    "en": ((Decimal(10) ** 9, "B"), (Decimal(10) ** 6, "M"), (Decimal(1000), "k")),
+    "zh_Hans": ((Decimal(10) ** 8, "亿"), (Decimal(10) ** 4, "万")),
+}
 
 
 def locale() -> str:
@@ -68,11 +73,7 @@ def wan(value: Number | None) -> str:
         return MISSING
     amount = _decimal(value)
     sign, amount = (MINUS if amount < 0 else ""), abs(amount)
-    if locale() == "en":
-        steps = ((Decimal(10) ** 9, "B"), (Decimal(10) ** 6, "M"), (Decimal(1000), "k"))
-    else:
-        steps = ((Decimal(10) ** 8, "亿"), (Decimal(10) ** 4, "万"))
-    for size, unit in steps:
+    for size, unit in STEPS[locale()]:
         # 10,000 is where both languages begin; what would round up to the next step belongs to it.
         if amount >= max(size, Decimal(10_000)) or (unit in {"M", "B", "亿"} and _rounds_up_to(amount, size, unit)):
             places = 1 if unit == "万" else _three_digits(amount / size)
@@ -178,7 +179,7 @@ def _clock(value: datetime | None, zone: ZoneInfo | str | None, pattern: str) ->
     if value is None:
         return MISSING
     where = ZoneInfo(zone) if isinstance(zone, str) and zone else zone or ZoneInfo("UTC")
-    return value.astimezone(where).strftime(pattern)  # type: ignore[arg-type]
+    return value.astimezone(where).strftime(pattern)
 
 
 @register.filter

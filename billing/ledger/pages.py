@@ -154,8 +154,13 @@ class Table:
 
     def _department(self, row: Row, depth: int) -> ShownRow:
         inside = Place(row.keys["department"], self._place.period, "project", {})
-        ways = {"url": inside.url(), "runs_url": inside.runs_url({}, self._span), "lines_url": inside.lines_url({})}
-        return replace(self._shown(row), depth=depth, **ways)
+        return replace(
+            self._shown(row),
+            depth=depth,
+            url=inside.url(),
+            runs_url=inside.runs_url({}, self._span),
+            lines_url=inside.lines_url({}),
+        )
 
     def _shown(self, row: Row) -> ShownRow:
         place = self._place

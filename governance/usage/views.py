@@ -27,9 +27,10 @@ from governance.tenants.models import UNATTRIBUTED
 
 from . import reads
 from .models import Run
-from .tables import csv_file
+from .tables import Cell, csv_file
 
 FILTERS = ("department", "project", "pool", "model", "qos", "user", "account", "outcome", "cluster")
+LISTED = 200
 RECENT_DAYS = 7
 LONGEST_DAYS = 366
 
@@ -82,7 +83,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     zone = ZoneInfo(installation().time_zone)
     first_on, last_on = days_of(request, zone)
     filters = {name: request.GET[name] for name in FILTERS if name in request.GET}
-    found = reads.runs(first_on, last_on, actor=_actor(request), **filters)
+    found = reads.runs(first_on, last_on, actor=_actor(request), limit=LISTED, **filters)
     shown = [
         {"use": use, "run": use.run, "tone": _tone(use.run), "gpu_hours": _gpu_hours(use.milligpu_seconds)}
         for use in found.shown
@@ -240,24 +241,16 @@ HEADER = (
 
 
 def _csv(first_on: date, last_on: date, shown: list[reads.RunUse]) -> HttpResponse:
-    rows = []
-    for use in shown:
-        run = use.run
-        gpus = None if run.gpu_milli is None else f"{run.gpu_milli / 1000:g}"
-        rows.append(
-            [
-                use.cluster,
-                run.job_id,
-                run.label,
-                _stamp(run.submit_at),
-                run.job_name,
-                run.user,
-                run.account,
-                run.partition,
-            ]
-            + [_stamp(run.start_at), _stamp(run.end_at), run.outcome, gpus, f"{use.milligpu_seconds / 3_600_000:.4f}"]
-        )
-    return csv_file(f"jobs-{first_on}-{last_on}", HEADER, rows)
+    return csv_file(f"jobs-{first_on}-{last_on}", HEADER, [_csv_row(use) for use in shown])
+
+
+def _csv_row(use: reads.RunUse) -> list[Cell]:
+    run = use.run
+    who: list[Cell] = [run.job_name, run.user, run.account, run.partition]
+    gpus = None if run.gpu_milli is None else f"{run.gpu_milli / 1000:g}"
+    times = [_stamp(run.start_at), _stamp(run.end_at)]
+    used = _gpu_hours(use.milligpu_seconds).quantize(Decimal("0.0001"))
+    return [use.cluster, run.job_id, run.label, _stamp(run.submit_at), *who, *times, run.outcome, gpus, used]
 
 
 def _stamp(instant: datetime | None) -> str:
