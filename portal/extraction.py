@@ -78,8 +78,9 @@ def refreshed(catalogue: Catalog, texts: dict[Identity, list[str]]) -> Catalog:
     for text, places in sorted(texts.items(), key=lambda item: (item[1], str(item[0]))):
         known = catalogue.get(text[0] if isinstance(text, tuple) else text)
         string = known.string if known and isinstance(known.id, tuple) == isinstance(text, tuple) else None
-        kept = {"flags": known.flags, "user_comments": known.user_comments} if known else {}
-        fresh.add(text, string, locations=[(place, None) for place in places], **kept)
+        comments = known.user_comments if known else ()
+        flags = known.flags if known else ()
+        fresh.add(text, string, [(place, 0) for place in places], flags=flags, user_comments=comments)
     return fresh
 
 
