@@ -188,19 +188,22 @@ class NodeTerm(Dated):
 
 
 class NodeState(models.Model):
-    """A state of a node as a dated interval of instants; a node without one is in service. Entered by hand for now."""
+    """A state of a node as a dated interval of instants; a node without one is in service. From hand, events or snapshots."""
 
-    STATES = ("in_service", "drained", "down", "repair", "spare", "burn_in")
+    STATES = ("in_service", "drained", "down", "repair", "spare", "burn_in", "reserved")
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="states")
     state = models.CharField(max_length=16)
     reason = models.CharField(max_length=300, blank=True)
     from_at = models.DateTimeField()
     to_at = models.DateTimeField(null=True, blank=True)
+    cards = models.PositiveIntegerField(null=True, blank=True)  # how many of its cards; None: all
+    source = models.CharField(max_length=16, default="hand")
 
     class Meta:
         db_table = "node_state"
         constraints = [
-            models.CheckConstraint(name="node_state_known", condition=Q(state__in=("in_service", "drained", "down", "repair", "spare", "burn_in"))),
+            models.CheckConstraint(name="node_state_source_known", condition=Q(source__in=("hand", "event", "snapshot"))),
+            models.CheckConstraint(name="node_state_known", condition=Q(state__in=("in_service", "drained", "down", "repair", "spare", "burn_in", "reserved"))),
             models.CheckConstraint(name="node_state_in_order", condition=Q(to_at__isnull=True) | Q(from_at__lt=F("to_at"))),
             ExclusionConstraint(
                 name="node_state_no_overlap",

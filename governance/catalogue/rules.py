@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 NO_MODEL, UNKNOWN_MODEL, UNASSIGNED = "none", "unknown", "unassigned"
 
@@ -29,6 +29,43 @@ class Part(NamedTuple):
     pool: str
     model: str
     milli: int | None
+
+
+#: Base states and flags, as Slurm names them, that take a node out of service; the first that fits decides.
+DOWN_STATES = frozenset({"DOWN", "ERROR", "FAIL", "FUTURE", "UNKNOWN"})
+DOWN_FLAGS = frozenset({"NOT_RESPONDING", "FAIL", "POWERED_DOWN", "POWERING_DOWN", "INVALID_REG"})
+RESERVED_FLAGS = frozenset({"RESERVED", "MAINTENANCE", "MAINT"})
+
+
+class Observed(Protocol):
+    """A node as a snapshot or an event shows it."""
+
+    @property
+    def state(self) -> str:
+        """Base state."""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Flags."""
+
+
+def out_of_service(seen: Observed) -> tuple[str, int | None] | None:
+    """The state that takes the node out of service and how many of its cards (None: all), None where it serves.
+
+    A draining node's busy cards still serve: only the idle ones are out. Planned nodes serve: they are free until the job starts.
+    """
+    flags = set(seen.flags)
+    if seen.state in DOWN_STATES or flags & DOWN_FLAGS:
+        return ("down", None)
+    if "DRAIN" in flags or seen.state in {"DRAINED", "DRAINING"}:
+        used = getattr(seen, "gpus_used", None)
+        total = sum(count for _, count in getattr(seen, "gpus", ()))
+        return ("drained", max(total - used, 0) if used and total else None)
+    if flags & RESERVED_FLAGS:
+        used = getattr(seen, "gpus_used", None)
+        total = sum(count for _, count in getattr(seen, "gpus", ()))
+        return ("reserved", max(total - used, 0) if used and total else None)
+    return None
 
 
 def is_glob(pattern: str) -> bool:
@@ -64,7 +101,7 @@ def model_of_type(printed: str, aliases: Mapping[str, str]) -> str:
 
 def parts(day: CatalogueDay, partition: str, gpu_type: str, node_list: str, *, has_gpu: bool, gpu_unknown: bool) -> list[Part]:
     """Where the use of a run of this shape belongs, at least one part. `gpu_type` is the signature of `schedulers.slurm.tres`."""
-    best = _best_claims(day.claims, partition)
+    best = best_claims(day.claims, partition)
     if gpu_unknown or not has_gpu:
         model = UNKNOWN_MODEL if gpu_unknown else NO_MODEL
         return [Part(_pool_without_model(best), model, None)]
@@ -74,7 +111,8 @@ def parts(day: CatalogueDay, partition: str, gpu_type: str, node_list: str, *, h
     return _merged(_part(day, best, name, node_list, int(milli)) for name, _, milli in pieces)
 
 
-def _best_claims(claims: Iterable[Claim], partition: str) -> list[Claim]:
+def best_claims(claims: Iterable[Claim], partition: str) -> list[Claim]:
+    """The claims that fit the partition best, by pool; several where pools share it."""
     ranked = [(fit, claim) for claim in claims if (fit := rank(claim.pattern, partition)) is not None]
     top = max((fit for fit, _ in ranked), default=None)
     return sorted((claim for fit, claim in ranked if fit == top), key=lambda claim: claim.pool)

@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import md5
@@ -27,10 +27,12 @@ from .ingest import Counts, Merge, latest_instant, staged_row
 from .models import Intake, QuarantinedRecord
 from .wording import OTHER_CLUSTER, OUT_OF_RANGE, worded
 
-CHUNK = 50_000
+#: Small enough for a chunk to stay in PostgreSQL's temp_buffers and in the caches, large enough for its statements not to count.
+CHUNK = 20_000
 #: Raised when the meaning of what the parsers answer changes, so that files already seen are read again.
 READER_VERSION = 1
 _INT4, _INT8 = 2**31 - 1, 2**63 - 1
+_MOST_MEMORY, _MOST_CARDS = _INT8 // 10**10, _INT4 * 1000
 _LATEST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 BytesRead = Callable[[int], None]
@@ -59,20 +61,29 @@ def take_in(cluster: Cluster, path: str, options: ReadOptions, *, observed_at: d
         return Counts(before.read, 0, 0, before.new + before.changed + before.unchanged, before.steps_skipped, before.quarantined)
     try:
         with transaction.atomic(), open_source(path, on_bytes=on_bytes) as source:
-            return _take_in(cluster, read(source, name=path, options=options), path, options, observed_at, by, fingerprint)
+            reading = read(source, name=path, options=options)
+            how = {**asdict(options), "format": reading.format, "fields": reading.fields, "delimiter": reading.delimiter}
+            intake = Intake.objects.create(
+                cluster=cluster,
+                source=path[-500:],
+                format=reading.format,
+                actor=by,
+                observed_at=observed_at,
+                fingerprint=fingerprint,
+            )
+            return absorb(intake, reading, how)
     except UnreadableSource as fault:
         raise worded(fault, path) from fault
 
 
-def _take_in(
-    cluster: Cluster, reading: Any, name: str, options: ReadOptions, observed_at: datetime | None, by: str, fingerprint: str
-) -> Counts:
-    intake = Intake.objects.create(
-        cluster=cluster, source=name[-500:], format=reading.format, actor=by, observed_at=observed_at, fingerprint=fingerprint
-    )
+def absorb(intake: Intake, reading: Iterable[Any], how: dict[str, Any], *, reached_at: datetime | None = None) -> Counts:
+    """Merge a source's records inside a transaction, move the ingest watermark and note the counts.
+
+    The watermark moves to `reached_at`, else to the intake's observation, else to the latest instant in the records.
+    """
+    cluster, observed_at = intake.cluster, intake.observed_at
     counts, latest = Counts(), 0
     merge = Merge(cluster.pk, installation().time_zone, intake.pk)
-    how = {**asdict(options), "format": reading.format, "fields": reading.fields, "delimiter": reading.delimiter}
     observed_s = int(observed_at.timestamp()) if observed_at else None
     for chunk in _ahead(_chunks(reading, names_of(cluster), observed_s)):
         found = merge.chunk(chunk.rows) if chunk.rows else Counts()
@@ -81,7 +92,7 @@ def _take_in(
         _quarantine(cluster, intake, chunk.bad, how)
         counts.add(found)
         latest = max(latest, chunk.latest)
-    until = observed_at or (datetime.fromtimestamp(latest, UTC) if latest else None)
+    until = reached_at or observed_at or (datetime.fromtimestamp(latest, UTC) if latest else None)
     if until is not None:
         watermarks.move(cluster, "ingested", until)
     Intake.objects.filter(pk=intake.pk).update(**asdict(counts))
@@ -105,7 +116,8 @@ def _chunks(reading: Iterator[Any], names: frozenset[str], observed_s: int | Non
                 chunk.bad.append(BadRecord(record.raw, OUT_OF_RANGE, "a number or time in it is out of range"))
             else:
                 seen = observed_s if observed_s is not None else latest_instant(record)
-                chunk.latest = max(chunk.latest, seen)
+                if seen > chunk.latest:
+                    chunk.latest = seen
                 chunk.rows.append(staged_row(record, seen))
         elif isinstance(record, BadRecord):
             chunk.bad.append(record)
@@ -118,14 +130,21 @@ def _chunks(reading: Iterator[Any], names: frozenset[str], observed_s: int | Non
 
 
 def _in_range(record: RunRecord) -> bool:
-    """Whether the columns can hold the record's numbers, and its times lie in order."""
+    """Whether the columns can hold the record's numbers, and its times lie in order. Spelt out, since it runs a million times."""
     start, end = record.start_at, record.end_at
-    if not (0 <= record.nodes <= _INT4 and 0 <= record.cpus <= _INT4 and 0 <= record.memory_mib <= _INT8 // 10**10):
-        return False
-    if not 0 <= (record.gpu_milli or 0) <= _INT4 * 1000 or (start is not None and end is not None and end < start):
-        return False
-    return all(v is None or 0 <= v < _LATEST for v in (record.submit_at, record.eligible_at, start, end, record.elapsed_s, record.limit_s)) and (
-        0 <= record.suspended_s < _LATEST
+    return (
+        0 <= record.nodes <= _INT4
+        and 0 <= record.cpus <= _INT4
+        and 0 <= record.memory_mib <= _MOST_MEMORY
+        and 0 <= (record.gpu_milli or 0) <= _MOST_CARDS
+        and (start is None or end is None or end >= start)
+        and 0 <= (start or 0) < _LATEST
+        and 0 <= (end or 0) < _LATEST
+        and 0 <= (record.submit_at or 0) < _LATEST
+        and 0 <= (record.eligible_at or 0) < _LATEST
+        and 0 <= (record.elapsed_s or 0) < _LATEST
+        and 0 <= (record.limit_s or 0) < _LATEST
+        and 0 <= record.suspended_s < _LATEST
     )
 
 

@@ -11,6 +11,8 @@ from django.db.models import F, Q
 from governance.catalogue.models import AcceleratorModel, Cluster, Pool
 from governance.tenants.models import Project
 
+from .live_models import NodeSeen, PullFinding, QueueSample, RefusedSubmission, WaitSample
+
 
 class Run(models.Model):
     """One attempt of one job. The row holds the winning record; times are UTC, `stop_at` is the end or the last observation."""

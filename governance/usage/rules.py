@@ -88,3 +88,12 @@ CAPACITY_REASONS = (
     "PartitionDown",
     "Reservation",
 )
+
+
+def waits_for(reason: str) -> str:
+    """What a pending job with this reason waits for: "quota", "capacity" or "other". A reason nobody knows is "other"."""
+    if reason.startswith(QUOTA_REASONS):
+        return "quota"
+    if reason.startswith(OTHER_REASONS):
+        return "other"
+    return "capacity" if reason.startswith(CAPACITY_REASONS) else "other"

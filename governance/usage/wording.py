@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from governance.errors import N_, BadData
+from governance.errors import N_, BadData, NotTheMoment
 from governance.schedulers.errors import UnreadableSource
+from governance.schedulers.live import SourceFault
 
 SOURCE_FAULTS: dict[str, str] = {
     "empty": N_("%(name)s is empty. Nothing was imported; check that the export ran."),
@@ -41,3 +42,28 @@ def worded(fault: UnreadableSource, name: str) -> BadData:
     except KeyError:
         message = UNKNOWN_FAULT
     return BadData(message, **detail)
+
+
+LIVE_FAULTS: dict[str, str] = {
+    "unreachable": N_("The scheduler of “%(cluster)s” cannot be reached (%(detail)s). Check host, port and network; the next pull tries again."),
+    "host_key": N_(
+        "The host of “%(cluster)s” shows another key than the one in known_hosts. Nothing was sent; check with its operator before you change it."
+    ),
+    "refused": N_("The host of “%(cluster)s” refused the sign-in (%(detail)s). Check user and key; the next pull tries again."),
+    "command_missing": N_("A command of the scheduler is missing on the host of “%(cluster)s” (%(detail)s). Install it or name another host."),
+    "unknown_field": N_("The scheduler of “%(cluster)s” does not know a field it was asked for (%(detail)s). It may be too old; tell support."),
+    "timed_out": N_("The scheduler of “%(cluster)s” did not answer in time (%(detail)s). What it did answer was not taken; the next pull tries again."),
+    "output_cut": N_("The answer of “%(cluster)s” stopped in the middle (%(detail)s). Nothing of it was taken; the next pull tries again."),
+    "daemon_down": N_("A daemon of “%(cluster)s” does not answer (%(detail)s). Records wait there; the next pull takes them."),
+    "not_permitted": N_("The login on “%(cluster)s” may not ask this (%(detail)s). Make it an operator of the scheduler."),
+    "secret_missing": N_("The secret that “%(cluster)s” refers to is not there (%(detail)s). Set the variable or the file it names."),
+    "version": N_("The scheduler of “%(cluster)s” speaks no version that is read here (%(detail)s)."),
+    "bad_answer": N_("The scheduler of “%(cluster)s” answered something else than was asked (%(detail)s)."),
+}
+LIVE_FAILED = N_("The scheduler of “%(cluster)s” failed (%(code)s: %(detail)s). The next pull tries again.")
+
+
+def fault_worded(fault: SourceFault, cluster: str) -> NotTheMoment:
+    """A live scheduler's fault as an error a person can act on."""
+    detail = ", ".join(f"{name} {value}" for name, value in fault.detail.items()) or "–"
+    return NotTheMoment(LIVE_FAULTS.get(fault.code, LIVE_FAILED), cluster=cluster, code=fault.code, detail=detail)

@@ -1,5 +1,5 @@
 -- The day's capacity up to `until_at`, per pool and model: installed + over = allocated + free + reserved + drained + down.
--- Reserved is 0 until reservations are read; down and drained come from node states (by hand for now).
+-- Down, drained and reserved come from node states; of a draining or reserved node only the cards that are not in use are out.
 WITH term AS (
     SELECT t.id, t.node_id, p.code AS pool, m.code AS model, t.accelerators * 1000::bigint AS milli
     FROM node_term AS t
@@ -12,20 +12,24 @@ WITH term AS (
     SELECT pool, model, sum(milli * extract(epoch FROM %(until_at)s - %(start_at)s)::bigint)::bigint AS installed FROM term GROUP BY 1, 2
 ), lost AS (
     SELECT term.pool, term.model,
-        sum(CASE WHEN s.state IN ('down', 'repair') THEN milli * secs ELSE 0 END)::bigint AS down,
-        sum(CASE WHEN s.state IN ('drained', 'burn_in', 'spare') THEN milli * secs ELSE 0 END)::bigint AS drained
+        sum(CASE WHEN s.state IN ('down', 'repair') THEN out_milli * secs ELSE 0 END)::bigint AS down,
+        sum(CASE WHEN s.state IN ('drained', 'burn_in', 'spare') THEN out_milli * secs ELSE 0 END)::bigint AS drained,
+        sum(CASE WHEN s.state = 'reserved' THEN out_milli * secs ELSE 0 END)::bigint AS reserved
     FROM term
     JOIN node_state AS s ON s.node_id = term.node_id AND s.from_at < %(until_at)s AND (s.to_at IS NULL OR s.to_at > %(start_at)s)
-    CROSS JOIN LATERAL (SELECT extract(epoch FROM least(s.to_at, %(until_at)s) - greatest(s.from_at, %(start_at)s))::bigint AS secs) AS t
+    CROSS JOIN LATERAL (SELECT extract(epoch FROM least(s.to_at, %(until_at)s) - greatest(s.from_at, %(start_at)s))::bigint AS secs,
+        least(s.cards * 1000::bigint, milli) AS out_milli) AS t
     GROUP BY 1, 2
 ), used AS (
     SELECT pool, model, sum(milligpu_seconds)::bigint AS allocated
     FROM usage_day WHERE day = %(day)s AND cluster = %(code)s AND milligpu_seconds > 0 GROUP BY 1, 2
 ), target AS (
     SELECT pool, model, coalesce(installed, 0) AS installed, coalesce(allocated, 0) AS allocated,
-        greatest(coalesce(installed, 0) - coalesce(down, 0) - coalesce(drained, 0) - coalesce(allocated, 0), 0) AS free,
-        0::bigint AS reserved, coalesce(drained, 0) AS drained, coalesce(down, 0) AS down,
-        greatest(coalesce(allocated, 0) - (coalesce(installed, 0) - coalesce(down, 0) - coalesce(drained, 0)), 0) AS over
+        greatest(coalesce(installed, 0) - coalesce(down, 0) - coalesce(drained, 0) - coalesce(reserved, 0) - coalesce(allocated, 0), 0)
+            AS free,
+        coalesce(reserved, 0) AS reserved, coalesce(drained, 0) AS drained, coalesce(down, 0) AS down,
+        greatest(coalesce(allocated, 0) - (coalesce(installed, 0) - coalesce(down, 0) - coalesce(drained, 0) - coalesce(reserved, 0)), 0)
+            AS over
     FROM supply FULL JOIN used USING (pool, model) LEFT JOIN lost USING (pool, model)
 ), gone AS (
     DELETE FROM capacity_day AS c

@@ -1,0 +1,178 @@
+"""Pulling a live scheduler: its records in windows, its queue, its nodes; each window's work and watermark in one transaction.
+
+The watermark is the scheduler host's clock at the start of the call, never our clock and never the latest end. Pulls overlap by two
+hours, since accounting is late; the nightly re-read takes eight days, since a run may be changed long after it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from governance.catalogue.models import Cluster
+from governance.catalogue.states import Touched, note_events, note_nodes
+from governance.schedulers.live import NodeRecord, PendingRecord, Scheduler, Window
+
+from . import findings, watermarks
+from .ingest import Counts
+from .intake import absorb
+from .live_models import NodeSeen
+from .models import Intake, Run
+from .queue import instant, note_queue
+
+OVERLAP = timedelta(hours=2)
+NIGHTLY = timedelta(days=8)
+#: A window no longer than this is asked for in one call: what a call holds in a client's memory stays bounded.
+WINDOW = timedelta(days=1)
+#: How far back the first pull of a cluster reaches where nobody says.
+FIRST_PULL = timedelta(days=30)
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Pulled:
+    """What a pull did."""
+
+    cluster: str
+    since: str = ""
+    until: str = ""
+    windows: int = 0
+    records: Counts = field(default_factory=Counts)
+    waiting: int = 0
+    nodes: int = 0
+    vanished: int = 0
+    runaway: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        return asdict(self)
+
+
+def pull_records(
+    cluster: Cluster,
+    scheduler: Scheduler,
+    *,
+    since_at: datetime | None = None,
+    until_at: datetime | None = None,
+    by: str,
+    progress: Progress | None = None,
+) -> Pulled:
+    """Pull the records of [since_at, until_at) in windows of a day, oldest first; by default from the watermark less the overlap to now.
+
+    Each window is a transaction with its own watermark, so that a pull that dies goes on where it was. Raises SourceFault where the
+    scheduler does not answer whole; the windows before it stay.
+    """
+    clock = instant(scheduler.clock())
+    until = min(until_at, clock) if until_at else clock
+    since = since_at or _default_since(cluster, clock)
+    done = Pulled(cluster.code, since.isoformat(), until.isoformat())
+    spans = list(windows(since, until))
+    continues = _continues(cluster, since)
+    for number, (low, high) in enumerate(spans, start=1):
+        observed = clock if number == 1 else instant(scheduler.clock())
+        window = Window(int(low.timestamp()), int(high.timestamp()))
+        with transaction.atomic():
+            intake = Intake.objects.create(
+                cluster=cluster,
+                source=f"{cluster.scheduler_kind} {low:%Y-%m-%dT%H:%M:%SZ}..{high:%Y-%m-%dT%H:%M:%SZ}",
+                format=cluster.scheduler_kind,
+                actor=by,
+                observed_at=observed,
+            )
+            how = {"format": "sacct"}
+            reached = _reached(cluster, high if number < len(spans) else min(clock, high), continues)
+            done.records.add(absorb(intake, scheduler.runs(window), how, reached_at=reached))
+        done.windows += 1
+        if progress:
+            progress(number, len(spans))
+    if until_at is None:
+        done.vanished = _note_vanished(cluster, since, clock)
+    return done
+
+
+def windows(since: datetime, until: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """[since, until) cut into stretches of at most a day, oldest first."""
+    at = since
+    while at < until:
+        following = min(at + WINDOW, until)
+        yield at, following
+        at = following
+
+
+def _default_since(cluster: Cluster, clock: datetime) -> datetime:
+    ingested = watermarks.reached(cluster, "ingested")
+    return min(ingested - OVERLAP, clock - OVERLAP) if ingested else clock - FIRST_PULL
+
+
+def _continues(cluster: Cluster, since: datetime) -> bool:
+    """Whether the window joins on to what is in: a pull that starts later than the watermark leaves a gap, and may not move it."""
+    ingested = watermarks.reached(cluster, "ingested")
+    return ingested is None or since <= ingested
+
+
+def _reached(cluster: Cluster, high: datetime, continues: bool) -> datetime:
+    standing = watermarks.reached(cluster, "ingested")
+    return high if continues or standing is None else standing
+
+
+def _note_vanished(cluster: Cluster, since: datetime, clock: datetime) -> int:
+    """Runs that have not ended for us but that a pull to now no longer shows: the scheduler forgot them."""
+    gone = Run.objects.filter(cluster=cluster, end_at__isnull=True, start_at__isnull=False, observed_at__lt=clock)
+    gone = gone.filter(submit_at__lt=clock - OVERLAP)
+    subjects = {f"{job} {at:%Y-%m-%dT%H:%M:%SZ}": {"last_seen": seen.isoformat()} for job, at, seen in gone.values_list("job_id", "submit_at", "observed_at")}
+    findings.replace(cluster, "vanished_run", subjects, at=clock)
+    return len(subjects)
+
+
+def pull_queue(cluster: Cluster, scheduler: Scheduler) -> int:
+    """Take a snapshot of the queue; answers how many jobs wait."""
+    at = instant(scheduler.clock())
+    waiting = [record for record in scheduler.queue() if isinstance(record, PendingRecord)]
+    with transaction.atomic():
+        return note_queue(cluster, at, waiting)
+
+
+def pull_nodes(cluster: Cluster, scheduler: Scheduler) -> tuple[int, list[Touched]]:
+    """Take a snapshot of the nodes and the events since the last one; answers how many nodes there are, and what was touched."""
+    at = instant(scheduler.clock())
+    seen = [record for record in scheduler.nodes() if isinstance(record, NodeRecord)]
+    last = NodeSeen.objects.filter(cluster=cluster).order_by("-seen_at").values_list("seen_at", flat=True).first()
+    since = (last or at) - timedelta(days=1)
+    events = [e for e in scheduler.events(Window(int(since.timestamp()), int(at.timestamp()))) if hasattr(e, "from_at")]
+    with transaction.atomic():
+        touched = note_events(cluster, events) + note_nodes(cluster, at, seen)
+        _note_seen(cluster, at, seen)
+    return len(seen), touched
+
+
+def _note_seen(cluster: Cluster, at: datetime, seen: list[NodeRecord]) -> None:
+    rows = [
+        NodeSeen(
+            cluster=cluster,
+            name=r.name,
+            state=r.state,
+            flags=list(r.flags),
+            reason=r.reason,
+            gpus=[list(pair) for pair in r.gpus],
+            gpus_used=r.gpus_used,
+            cpus=r.cpus,
+            memory_mib=r.memory_mib,
+            partitions=list(r.partitions),
+            seen_at=at,
+        )
+        for r in {record.name: record for record in seen}.values()
+    ]
+    fields = ["state", "flags", "reason", "gpus", "gpus_used", "cpus", "memory_mib", "partitions", "seen_at"]
+    NodeSeen.objects.bulk_create(rows, update_conflicts=True, unique_fields=["cluster", "name"], update_fields=fields, batch_size=2000)
+
+
+def note_runaway(cluster: Cluster, scheduler: Scheduler) -> int:
+    """Jobs that the accounting holds for running and the controller does not know: they inflate use until the scheduler's operator mends them."""
+    found = scheduler.runaway()
+    findings.replace(cluster, "runaway_job", {job: {} for job in found}, at=datetime.now(UTC))
+    return len(found)
