@@ -6,6 +6,7 @@ digest. That choice is a maximum, so any order, splitting and repetition of the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
@@ -52,12 +53,15 @@ STAGED: tuple[tuple[str, str], ...] = (
     ("raw", "text"),
     ("observed_s", "int8"),
 )
+#: Holds the temporary tables of a chunk of intake.CHUNK records of common width.
+TEMP_BUFFERS = "32MB"
 STAGED_TYPES = [kind for _, kind in STAGED]
 assert [name.replace("_s", "_at") for name, _ in STAGED[2:6]] == list(RunRecord._fields[3:7])
 
-# Positions in RunRecord, for the loop that runs a million times.
-_SUBMIT, _ELIGIBLE, _START, _END = (RunRecord._fields.index(f) for f in ("submit_at", "eligible_at", "start_at", "end_at"))
+# Positions in RunRecord, for what runs a million times.
+_TIMES = slice(RunRecord._fields.index("submit_at"), RunRecord._fields.index("end_at") + 1)
 _ELAPSED = RunRecord._fields.index("elapsed_s")
+_STAGED_SUBMIT = STAGED.index(("submit_s", "int8"))
 
 
 @dataclass
@@ -79,15 +83,11 @@ class Counts:
 
 def latest_instant(record: RunRecord) -> int:
     """The latest instant a record tells of, epoch seconds: its times, or start + elapsed. What a file's record was observed at."""
-    latest = 0
-    for position in (_SUBMIT, _ELIGIBLE, _START, _END):
-        value = record[position]
-        if value is not None and value > latest:  # type: ignore[operator]
-            latest = value  # type: ignore[assignment]
-    start, elapsed = record[_START], record[_ELAPSED]
-    if start is not None and elapsed is not None and start + elapsed > latest:  # type: ignore[operator]
-        latest = start + elapsed  # type: ignore[operator]
-    return latest
+    submit_at, eligible_at, start_at, end_at = record[_TIMES]
+    latest = max(submit_at or 0, eligible_at or 0, start_at or 0, end_at or 0, 0)
+    if start_at is None:
+        return latest
+    return max(latest, start_at + (record[_ELAPSED] or 0))  # type: ignore[operator]
 
 
 def staged_row(record: RunRecord, observed_s: int) -> tuple[Any, ...]:
@@ -101,35 +101,42 @@ class Merge:
     def __init__(self, cluster_id: int, time_zone: str, source: int) -> None:
         self._given = {"cluster": cluster_id, "zone": time_zone, "source": source}
         self._cursor = connection.cursor()
+        self._keep_in_memory()
         columns = ", ".join(f'"{name}" {kind}' for name, kind in STAGED)
         self._cursor.execute("DROP TABLE IF EXISTS pg_temp.staged, pg_temp.candidate")
         self._cursor.execute(f"CREATE TEMP TABLE staged ({columns}) ON COMMIT DROP")
         self._cursor.execute(sql.text("candidate_table"))
         self._known_months: set[date] = set()
 
+    def _keep_in_memory(self) -> None:
+        """Room for a chunk's temporary tables, which otherwise go through the disk.
+
+        PostgreSQL allows it before the session's first one only; later ones live with what there is.
+        """
+        if self._count("SELECT (pg_my_temp_schema() = 0)::int"):
+            self._cursor.execute(f"SET temp_buffers = '{TEMP_BUFFERS}'")
+
     def chunk(self, rows: Sequence[tuple[Any, ...]]) -> Counts:
         """Merge one chunk of staged rows; answers what became of them."""
         cursor = self._cursor
         cursor.execute("TRUNCATE staged, candidate")
         copy_rows(cursor, "staged", [name for name, _ in STAGED], STAGED_TYPES, rows)
-        cursor.execute("SELECT 1 FROM staged WHERE submit_s IS NULL LIMIT 1")
-        if cursor.fetchone():
+        if any(row[_STAGED_SUBMIT] is None for row in rows):
             self._run("resolve_unknown_submit")
         self._run("adopt_unknown_submit")
         self._run("weigh_candidates")
-        self._make_partitions()
-        self._run("judge_candidates")
-        self._run("mark_dirty_days")
-        self._run("insert_new_runs")
-        self._run("update_changed_runs")
-        self._run("note_seen_runs")
-        self._run("widen_spans")
-        cursor.execute("SELECT verdict, sum(records) FROM candidate GROUP BY verdict")
-        found = dict(cursor.fetchall())
-        new = int(self._count("SELECT count(*) FROM candidate WHERE verdict = 'new'"))
-        changed = int(self._count("SELECT count(*) FROM candidate WHERE verdict = 'changed'"))
-        total = sum(int(n) for n in found.values())
-        return Counts(new=new, changed=changed, unchanged=total - new - changed)
+        found = self._verdicts()
+        # A statement over a chunk costs even where it finds nothing to do, and most chunks are all new or all known.
+        if found["new"]:
+            self._run("insert_new_runs")
+        if found["changed"]:
+            self._run("update_changed_runs")
+        if found["seen"]:
+            self._run("note_seen_runs")
+        if found["new"] or found["changed"]:
+            self._run("mark_dirty_days")
+            self._run("widen_spans")
+        return Counts(new=found["new"], changed=found["changed"], unchanged=len(rows) - found["new"] - found["changed"])
 
     def _run(self, name: str) -> None:
         self._cursor.execute(sql.text(name), self._given)
@@ -137,13 +144,21 @@ class Merge:
     def _count(self, statement: str) -> int:
         self._cursor.execute(statement)
         row = self._cursor.fetchone()
-        return row[0] if row else 0
+        return int(row[0]) if row else 0
 
-    def _make_partitions(self) -> None:
-        self._cursor.execute("SELECT DISTINCT date_trunc('month', submit_at AT TIME ZONE 'UTC')::date FROM candidate")
-        wanted = {month for (month,) in self._cursor.fetchall()} - self._known_months
-        make_partitions(wanted)
-        self._known_months |= wanted
+    def _verdicts(self) -> Counter[str]:
+        """How many candidates have each verdict; makes the partitions that they need."""
+        self._cursor.execute(
+            "SELECT date_trunc('month', submit_at AT TIME ZONE 'UTC')::date, verdict, count(*) FROM candidate GROUP BY 1, 2"
+        )
+        found: Counter[str] = Counter()
+        months = set()
+        for month, verdict, count in self._cursor.fetchall():
+            found[verdict] += count
+            months.add(month)
+        make_partitions(months - self._known_months)
+        self._known_months |= months
+        return found
 
 
 def make_partitions(months: Iterable[date]) -> None:
@@ -168,7 +183,9 @@ def make_partitions(months: Iterable[date]) -> None:
             )
 
 
-def copy_rows(cursor: Any, table: str, columns: Sequence[str], types: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
+def copy_rows(
+    cursor: Any, table: str, columns: Sequence[str], types: Sequence[str], rows: Iterable[tuple[Any, ...]]
+) -> None:
     """COPY rows in binary, five times as fast as text; `types` are the columns' PostgreSQL types."""
     names = ", ".join(f'"{name}"' for name in columns)
     raw: psycopg.Cursor[Any] = cursor.cursor
@@ -176,5 +193,3 @@ def copy_rows(cursor: Any, table: str, columns: Sequence[str], types: Sequence[s
         copy.set_types(types)
         for row in rows:
             copy.write_row(row)
-
-

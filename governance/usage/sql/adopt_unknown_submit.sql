@@ -1,9 +1,18 @@
 -- A record that knows its submit time adopts the run that had stood under its start: the old row goes back into the staging table.
-WITH orphan AS (
+-- The lookups go row by row through the primary key: a join would read whole partitions to find that there is nothing.
+WITH stranger AS MATERIALIZED (
+    SELECT DISTINCT r.job_id, r.submit_at, s.submit_s
+    FROM staged AS s
+    CROSS JOIN LATERAL (
+        SELECT r.job_id, r.submit_at, r.submit_known FROM run AS r
+        WHERE r.cluster_id = %(cluster)s AND r.job_id = s.job_id AND r.submit_at = to_timestamp(s.start_s)
+        OFFSET 0
+    ) AS r
+    WHERE s.submit_s <> s.start_s AND NOT r.submit_known
+), orphan AS (
     DELETE FROM run AS r
-    USING (SELECT DISTINCT job_id, submit_s, start_s FROM staged WHERE submit_s IS NOT NULL AND start_s IS NOT NULL) AS s
-    WHERE r.cluster_id = %(cluster)s AND r.job_id = s.job_id AND r.submit_at = to_timestamp(s.start_s)
-        AND NOT r.submit_known AND s.submit_s <> s.start_s
+    USING stranger AS s
+    WHERE r.cluster_id = %(cluster)s AND r.job_id = s.job_id AND r.submit_at = s.submit_at
     RETURNING r.*, s.submit_s AS adopted_submit_s
 ), unseen AS (
     DELETE FROM run_seen AS n USING orphan AS o

@@ -1,6 +1,9 @@
 -- Runs seen for the first time.
 INSERT INTO run
-SELECT cluster_id, job_id, submit_at, submit_known, label, eligible_at, start_at, end_at, stop_at, state, outcome, exit_code, reason,
-    account, "user", partition, qos, job_name, nodes, node_list, cpus, memory_mib, gpu_milli, gpu_type, asked_gpu_milli, elapsed_s,
-    suspended_s, limit_s, restarts, db_index, sluid, flags, observed_at, digest, raw, source
-FROM candidate WHERE verdict = 'new';
+SELECT %(cluster)s, c.job_id, c.submit_at, c.submit_known, s.label, to_timestamp(s.eligible_s), c.start_at, to_timestamp(s.end_s), c.stop_at,
+    s.state, s.outcome, s.exit_code, s.reason, s.account, s."user", s.partition, s.qos, s.job_name, s.nodes, s.node_list, s.cpus,
+    s.memory_mib, s.gpu_milli, s.gpu_type, s.asked_gpu_milli, s.elapsed_s, s.suspended_s, s.limit_s, s.restarts, s.db_index, s.sluid,
+    s.flags, c.observed_at, c.digest, s.raw, %(source)s
+FROM candidate AS c
+JOIN staged AS s ON s.ctid = c.staged_row
+WHERE c.verdict = 'new';
