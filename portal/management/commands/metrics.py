@@ -57,12 +57,12 @@ class Command(TerminalCommand):
         self.stdout.write(f"{name_of(row)}\n{formula_of(row)}")
         for label, value in shown:
             if value:
-                self.stdout.write(f"{label}: {value}")
+                self.stdout.write(gettext("%(label)s: %(value)s") % {"label": label, "value": value})
 
     def _list(self, found: list[MetricDefinition]) -> None:
         table = Table()
         for label in (gettext("code"), gettext("version"), gettext("name"), gettext("unit"), gettext("source")):
-            table.add_column(label, no_wrap=label == gettext("code"))
+            table.add_column(label, no_wrap=label == gettext("code"), overflow="fold")
         for row in found:
             unit = gettext(UNITS[row.unit]) if row.unit else ""
             table.add_row(row.code, str(row.version), name_of(row), unit, row.source or gettext("not computed yet"))
