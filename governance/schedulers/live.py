@@ -11,11 +11,14 @@ from typing import Any, NamedTuple, Protocol
 from .records import BadRecord, RunRecord, Skipped
 
 
-class SourceFault(Exception):
+class SourceFault(Exception):  # noqa: N818  the name says what is wrong, as DomainErrors do
     """The scheduler cannot be asked, or did not answer whole. Stable `code`, particulars in `detail`; whoever shows it words it.
 
-    Codes: "unreachable", "host_key", "refused" (sign-in), "command_missing", "unknown_field", "timed_out", "output_cut" (it stopped in
-    the middle), "daemon_down" (names which: slurmctld or slurmdbd), "not_permitted", "secret_missing", "version", "bad_answer", "failed".
+    Codes: "unreachable", "host_key", "refused" (sign-in), "command_missing", "unknown_field", "timed_out", "output_cut" (it
+    stopped in the middle), "daemon_down" (`daemon` names which: slurmctld or slurmdbd), "unknown_cluster" (the scheduler knows
+    none of that name), "not_permitted", "secret_missing" (`what`: a key, a token, known hosts that cannot be read), "version",
+    "bad_answer", "failed" (anything else); and from `registry.connect` alone "unknown_kind" and "bad_connection" (`what`: the key).
+    Where a command ran: `command` (its name), `status`, `words` (what it complained of, bounded).
     """
 
     def __init__(self, code: str, **detail: object) -> None:
@@ -43,7 +46,7 @@ class PendingRecord(NamedTuple):
     user: str
     partition: str
     qos: str
-    reason: str  # the scheduler's word, e.g. "AssocGrpGRES"
+    reason: str  # the scheduler's word without particulars, e.g. "AssocGrpGRES", "ReqNodeNotAvail"
     asked_gpu_milli: int | None  # of one task
     gpu_type: str
     nodes: int
@@ -95,7 +98,10 @@ class Scheduler(Protocol):
         """The scheduler host's own clock, epoch seconds."""
 
     def runs(self, window: Window) -> Iterator[RunRecord | BadRecord | Skipped]:
-        """Every attempt that ran, ended or was eligible in the window, once the answer is known to be whole or raising SourceFault at its end."""
+        """Every attempt that ran, ended or was eligible in the window, as it is read.
+
+        A half answer raises SourceFault after its last record: nothing may be kept before the end.
+        """
 
     def queue(self) -> Iterator[PendingRecord | BadRecord]:
         """The jobs that wait now."""

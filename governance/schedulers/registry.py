@@ -1,0 +1,30 @@
+"""The live schedulers by kind, and the one way to reach one from what a cluster's record says of its connection.
+
+A connection is plain values. A secret is never among them: it is named by the variable of the environment
+(`token_env`) or by the file (`token_file`, `identity_file`) that holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from governance.schedulers.live import Scheduler, SourceFault
+from governance.schedulers.slurm.connect import connect_commands
+
+Connect = Callable[[str, Mapping[str, Any]], Scheduler]
+
+# kind -> a function of (the portal's name of the cluster, its connection)
+SCHEDULERS: dict[str, Connect] = {
+    "slurm": connect_commands,
+}
+
+
+def connect(kind: str, *, name: str, connection: Mapping[str, Any]) -> Scheduler:
+    """The scheduler of that kind with that connection; nothing is asked of it yet.
+
+    Raises SourceFault: "unknown_kind", or "bad_connection" (`what` names the key at fault).
+    """
+    if kind not in SCHEDULERS:
+        raise SourceFault("unknown_kind", kind=kind, known=sorted(SCHEDULERS))
+    return SCHEDULERS[kind](name, connection)
