@@ -93,6 +93,7 @@ class Meter:
         with connection.cursor() as cursor:
             given = self._given(cursor, day, start_at, end_at)
             cursor.execute("DROP TABLE IF EXISTS pg_temp.meter_sum, pg_temp.meter_place, pg_temp.meter_owner")
+            cursor.execute(sql.text("day_activity"), given)
             cursor.execute(sql.text("day_sum"), given)
             cursor.execute(sql.text("resolution_tables"))
             self._resolve(cursor, day)

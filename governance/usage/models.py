@@ -12,6 +12,7 @@ from governance.catalogue.models import AcceleratorModel, Cluster, Pool
 from governance.tenants.models import Project
 
 from .live_models import NodeSeen, PullFinding, QueueSample, RefusedSubmission, WaitSample
+from .telemetry_models import NodeHour, RunActivity, TelemetryIntake, TelemetryPiece, TelemetrySource
 
 
 class Run(models.Model):
@@ -144,10 +145,30 @@ class UsageDay(models.Model):
     wait_capacity_seconds = models.BigIntegerField()
     wait_other_seconds = models.BigIntegerField()
     wait_unknown_seconds = models.BigIntegerField()  # the record does not say what it waited for
+    # From telemetry. Unknown card time is milligpu_seconds - active - idle; mean activity is busy / measured.
+    active_milligpu_seconds = models.BigIntegerField(db_default=0)
+    idle_milligpu_seconds = models.BigIntegerField(db_default=0)
+    measured_milligpu_seconds = models.BigIntegerField(db_default=0)
+    busy_milligpu_seconds = models.BigIntegerField(db_default=0)
+    energy_joules = models.BigIntegerField(db_default=0)
 
     class Meta:
         db_table = "usage_day"
-        constraints = [models.CheckConstraint(name="usage_day_not_negative", condition=Q(milligpu_seconds__gte=0, cpu_seconds__gte=0, wall_seconds__gte=0))]
+        constraints = [
+            models.CheckConstraint(name="usage_day_not_negative", condition=Q(milligpu_seconds__gte=0, cpu_seconds__gte=0, wall_seconds__gte=0)),
+            models.CheckConstraint(
+                name="usage_day_known_within_allocated",
+                condition=Q(
+                    active_milligpu_seconds__gte=0,
+                    idle_milligpu_seconds__gte=0,
+                    busy_milligpu_seconds__gte=0,
+                    energy_joules__gte=0,
+                    measured_milligpu_seconds__gte=F("busy_milligpu_seconds"),
+                    milligpu_seconds__gte=F("active_milligpu_seconds") + F("idle_milligpu_seconds"),
+                )
+                & Q(milligpu_seconds__gte=F("measured_milligpu_seconds")),
+            ),
+        ]
         indexes = [models.Index(name="usage_day_project", fields=["project", "day"])]
 
 
@@ -198,7 +219,7 @@ class FactDay(models.Model):
 class Watermark(models.Model):
     """How far a stage has come on a cluster: everything before `until_at` is in. It moves forward only, with the work."""
 
-    STAGES = ("ingested", "metered", "posted")
+    STAGES = ("ingested", "metered", "posted", "telemetry")
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="watermarks")
     stage = models.CharField(max_length=16)
     until_at = models.DateTimeField()
@@ -207,7 +228,7 @@ class Watermark(models.Model):
         db_table = "watermark"
         constraints = [
             models.UniqueConstraint(name="watermark_once", fields=["cluster", "stage"]),
-            models.CheckConstraint(name="watermark_stage_known", condition=Q(stage__in=("ingested", "metered", "posted"))),
+            models.CheckConstraint(name="watermark_stage_known", condition=Q(stage__in=("ingested", "metered", "posted", "telemetry"))),
         ]
 
 

@@ -15,7 +15,12 @@ SELECT
     sum(v.quota + CASE WHEN waited_for = 'quota' THEN v.rest ELSE 0 END)::bigint AS wait_quota_seconds,
     sum(v.capacity + CASE WHEN waited_for = 'capacity' THEN v.rest ELSE 0 END)::bigint AS wait_capacity_seconds,
     sum(v.other + CASE WHEN waited_for = 'other' THEN v.rest ELSE 0 END)::bigint AS wait_other_seconds,
-    sum(CASE WHEN waited_for = '' THEN v.rest ELSE 0 END)::bigint AS wait_unknown_seconds
+    sum(CASE WHEN waited_for = '' THEN v.rest ELSE 0 END)::bigint AS wait_unknown_seconds,
+    coalesce(sum(active), 0)::bigint AS active_milligpu_seconds,
+    coalesce(sum(idle), 0)::bigint AS idle_milligpu_seconds,
+    coalesce(sum(measured), 0)::bigint AS measured_milligpu_seconds,
+    coalesce(sum(busy), 0)::bigint AS busy_milligpu_seconds,
+    coalesce(sum(energy), 0)::bigint AS energy_joules
 FROM (
     SELECT
         s.band, r.partition, r.gpu_type, r.account, r."user", r.qos, r.outcome, r.nodes, r.memory_mib,
@@ -39,7 +44,8 @@ FROM (
         -- A task of an array was sampled under the array's id until it was split off.
         coalesce(w.quota_seconds, 0) + coalesce(a.quota_seconds, 0) AS quota_s,
         coalesce(w.capacity_seconds, 0) + coalesce(a.capacity_seconds, 0) AS capacity_s,
-        coalesce(w.other_seconds, 0) + coalesce(a.other_seconds, 0) AS other_s
+        coalesce(w.other_seconds, 0) + coalesce(a.other_seconds, 0) AS other_s,
+        k.active, k.idle, k.measured, k.busy, k.energy
     FROM run AS r
     JOIN unnest(%(bands)s::text[], %(from_at)s::timestamptz[], %(until_at_of_band)s::timestamptz[]) AS s (band, from_at, until_at)
         ON r.start_at < s.until_at AND r.stop_at >= s.from_at
@@ -52,6 +58,7 @@ FROM (
     LEFT JOIN wait_sample AS w ON w.cluster_id = %(cluster)s AND w.job_id = r.job_id AND w.submit_at = r.submit_at
     LEFT JOIN wait_sample AS a ON a.cluster_id = %(cluster)s AND r.label LIKE '%%\_%%' AND a.job_id = split_part(r.label, '_', 1)
         AND a.job_id <> r.job_id AND a.submit_at = r.submit_at
+    LEFT JOIN meter_activity AS k ON k.job_id = r.job_id AND k.submit_at = r.submit_at AND k.from_at = s.from_at
     WHERE r.cluster_id = %(cluster)s AND r.submit_at >= %(low)s AND r.submit_at < %(high)s
         AND r.start_at < %(end_at)s AND r.stop_at >= %(start_at)s AND r.start_at <= %(through)s
 ) AS u
