@@ -71,9 +71,9 @@ class SlurmCommands:
         self._patience = patience
         self._short = short
 
-    def command(self, name: str, *arguments: str) -> list[str]:
-        """The words of a Slurm command; sacctmgr has no -M and names the cluster in its question."""
-        chosen = ["-M", self.cluster] if self.cluster and name != "sacctmgr" else []
+    def command(self, name: str, *arguments: str, plain: bool = False) -> list[str]:
+        """The words of a Slurm command; sacctmgr has no -M and names the cluster in its question. `plain`: no cluster."""
+        chosen = ["-M", self.cluster] if self.cluster and name != "sacctmgr" and not plain else []
         return [os.path.join(self._bin_dir, name) if self._bin_dir else name, *chosen, *arguments]
 
     def ask(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str] = ENV) -> str:
@@ -93,7 +93,7 @@ class SlurmCommands:
     @cached_property
     def fields(self) -> tuple[str, ...]:
         """The fields of sacct to ask for: those wanted that this version knows. Raises SourceFault("version")."""
-        known = {word.lower() for word in self.ask(*self.command("sacct", "--helpformat")).split()}
+        known = {word.lower() for word in self.ask(*self.command("sacct", "--helpformat", plain=True)).split()}
         missing = sorted(name for name in NEEDED if name.lower() not in known)
         if missing:
             raise SourceFault("version", command="sacct", missing=missing)
