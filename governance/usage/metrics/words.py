@@ -5,17 +5,18 @@ from __future__ import annotations
 from governance.errors import N_
 
 UNITS: dict[str, str] = {
-    "gpu_hour": N_("GPU-hour"),
-    "card_hour": N_("whole-card hour"),
-    "cpu_hour": N_("core-hour"),
-    "node_hour": N_("node-hour"),
-    "hour": N_("hour"),
-    "second": N_("second"),
-    "gib_hour": N_("GiB-hour"),
-    "tib_day": N_("TiB-day"),
-    "run": N_("run"),
-    "record": N_("record"),
-    "day": N_("day"),
+    "gpu_hour": N_("GPU-hours"),
+    "card_hour": N_("whole-card hours"),
+    "cpu_hour": N_("core-hours"),
+    "node_hour": N_("node-hours"),
+    "hour": N_("hours"),
+    "second": N_("seconds"),
+    "gib_hour": N_("GiB-hours"),
+    "tib_day": N_("TiB-days"),
+    "kwh": N_("kWh"),
+    "run": N_("runs"),
+    "record": N_("records"),
+    "day": N_("days"),
     "percent": N_("percent"),
     "money": N_("the installation's currency"),
 }
@@ -24,5 +25,5 @@ WINDOWS: dict[str, str] = {
     "day": N_("a day of the billing time zone"),
     "month": N_("a calendar month"),
     "year": N_("a budget year"),
-    "instant": N_("now"),
+    "instant": N_("the present moment"),
 }
