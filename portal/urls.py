@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from portal import health, home, views
+from portal import health, home, jobs, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
@@ -16,6 +16,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("health/ready", health.ready, name="ready"),
     path("ledger/", include("billing.ledger.urls")),
     path("jobs/", include("governance.usage.urls")),
+    path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),
 ]
 
 handler400 = "portal.errors.bad_request"

@@ -1,4 +1,4 @@
-"""Addresses below /jobs/."""
+"""Addresses below /jobs/; a single run's page also shows money, so it is portal's."""
 
 from __future__ import annotations
 
@@ -8,5 +8,4 @@ from . import views
 
 urlpatterns = [
     path("", views.jobs, name="jobs"),
-    path("<str:cluster>/<str:job_id>/<int:submit>/", views.job, name="job"),
 ]

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -26,7 +27,7 @@ from governance.schedulers.records import Flag, Outcome
 from governance.tenants.models import UNATTRIBUTED
 
 from . import reads
-from .models import Run
+from .models import Run, Watermark
 from .tables import Cell, csv_file
 
 FILTERS = ("department", "project", "pool", "model", "qos", "user", "account", "outcome", "cluster")
@@ -108,12 +109,10 @@ def jobs(request: HttpRequest) -> HttpResponse:
     return render(request, "usage/jobs.html", context)
 
 
-@login_required
-def job(request: HttpRequest, cluster: str, job_id: str, submit: int) -> HttpResponse:
-    """One run: its way through time, what it asked for and was given, where it was counted, and the raw record."""
-    found = reads.run(cluster, job_id, submit, actor=_actor(request))
+def job_context(found: reads.RunDetail) -> dict[str, Any]:
+    """What a run's page shows: its way through time, what it asked for and was given, where it was counted."""
     run = found.run
-    context: dict[str, Any] = {
+    return {
         "crumbs": [{"label": _("Jobs"), "url": reverse("jobs")}, {"label": found.cluster.code}, {"label": run.label}],
         "found": found,
         "run": run,
@@ -134,7 +133,6 @@ def job(request: HttpRequest, cluster: str, job_id: str, submit: int) -> HttpRes
         "days": [_counted(use, run) for use in found.days],
         "total_gpu_hours": _gpu_hours(sum(use.milligpu_seconds for use in found.days)),
     }
-    return render(request, "usage/job.html", context)
 
 
 def _counted(use: reads.DayUse, run: Run) -> dict[str, Any]:
@@ -186,15 +184,21 @@ def wait_seconds(run: Run) -> int | None:
 
 
 def days_of(request: HttpRequest, zone: ZoneInfo) -> tuple[date, date]:
-    """The days asked for, both inclusive; the last week without any. Raises BadData."""
-    today = timezone.now().astimezone(zone).date()
-    last_on = _day(request.GET.get("to")) or today
+    """The days asked for, both inclusive; without any, the last week that is metered. Raises BadData."""
+    last_on = _day(request.GET.get("to")) or latest_day(zone)
     first_on = _day(request.GET.get("from")) or last_on - timedelta(days=RECENT_DAYS - 1)
     if first_on > last_on:
         raise BadData(N_("The last day lies before the first."))
     if (last_on - first_on).days >= LONGEST_DAYS:
         raise BadData(N_("At most %(days)s days can be listed at once."), days=LONGEST_DAYS)
     return first_on, last_on
+
+
+def latest_day(zone: ZoneInfo) -> date:
+    """The last day that something is metered of; today where nothing is."""
+    reached = Watermark.objects.filter(stage="metered").aggregate(latest=Max("until_at"))["latest"]
+    instant = reached - timedelta(microseconds=1) if reached else timezone.now()
+    return instant.astimezone(zone).date()
 
 
 def _day(text: str | None) -> date | None:

@@ -205,3 +205,31 @@ def queries(cast: Cast, who: str, address: str) -> list[str]:
     with CaptureQueriesContext(connection) as asked:
         assert client.get(address).status_code == 200
     return [query["sql"] for query in asked]
+
+
+def run_page(cast: Cast, who: str, job_id: str) -> dict[str, object]:
+    run = Run.objects.filter(job_id=job_id).order_by("submit_at").first()
+    assert run is not None
+    context: dict[str, object] = cast.client(who).get(f"/jobs/bj/{job_id}/{int(run.submit_at.timestamp())}/").context
+    return context
+
+
+def test_a_run_shows_the_price_of_each_day_and_what_it_comes_to(cast: Cast) -> None:
+    page = run_page(cast, "approver", "101")
+    assert [(day["price"].unit_price, day["price"].amount) for day in page["days"]] == [  # type: ignore[attr-defined]
+        (Decimal("10.000000"), Decimal("1200.00")),
+        (Decimal("10.000000"), Decimal("720.00")),
+    ]
+    assert page["total_amount"] == Decimal("1920.00")
+
+
+def test_operations_see_a_run_without_its_price(cast: Cast) -> None:
+    page = run_page(cast, "operator", "101")
+    assert page["has_money"] is False
+    assert [day["price"] for day in page["days"]] == [None, None]  # type: ignore[attr-defined]
+
+
+def test_a_run_on_days_without_a_price_says_so(cast: Cast) -> None:
+    page = run_page(cast, "finance", "107")
+    assert page["is_unpriced"] is True
+    assert page["total_amount"] == 0
