@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -29,6 +30,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.rows < 1 or not 60 <= asked.days <= DAYS:
         parser.error("at least one row, and days within the bounds")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the database goes, too, when the bench is ended
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as folder, scratch_database():
         from tests.bench.measures import Bench

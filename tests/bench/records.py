@@ -28,7 +28,7 @@ class Pool(NamedTuple):
 
 
 POOLS = (Pool("train", "h800", "tr", 8), Pool("infer", "l20", "in", 4), Pool("dev", "a800", "dv", 8))
-QOS = ("normal", "high", "low")
+QOS = (("normal", 85), ("high", 10), ("low", 5))
 ENDS = (
     ("COMPLETED", "0:0", 78), ("FAILED", "1:0", 10), ("CANCELLED by 1002", "0:15", 6), ("TIMEOUT", "0:0", 4), ("NODE_FAIL", "1:0", 1),
     ("OUT_OF_MEMORY", "0:125", 1),
@@ -53,7 +53,7 @@ class Draw(Generic[Thing]):
 
 
 _END = Draw(((state, code), weight) for state, code, weight in ENDS)
-_REASON, _CARDS = Draw(REASONS), Draw(CARDS)
+_REASON, _CARDS, _QOS = Draw(REASONS), Draw(CARDS), Draw(QOS)
 
 
 def midnight(day: date) -> int:
@@ -78,11 +78,11 @@ def _lines(rows: int, days: int, rng: Random) -> Iterator[str]:
     for number in range(rows):
         job = 1_000_000 + number
         submit = begin + int(number * step)
-        account = int(rng.random() ** 2 * ACCOUNTS)  # some ask for much more than others
-        user = (account * 7 + int(rng.random() * 12)) % USERS
-        at = int(rng.random() * 3)
+        user = int(rng.random() ** 2.5 * USERS)  # a few submit most
+        account = (user if rng.random() < 0.9 else user + 1) % ACCOUNTS
+        at = (user if rng.random() < 0.8 else int(rng.random() * 3)) % 3  # people keep to their pool, mostly
         pool = POOLS[at]
-        cards, (state, code), reason = _CARDS(rng), _END(rng), _REASON(rng)
+        cards, (state, code), reason, qos = _CARDS(rng), _END(rng), _REASON(rng), _QOS(rng)
         # Seconds to days: most are short, the long tail holds the hours.
         ran = int(min(rng.lognormvariate(7.2, 2.0), 5 * 86400)) + 1
         waited = int(rng.expovariate(1 / 900)) if reason != "None" else int(rng.random() * 20)
@@ -93,7 +93,7 @@ def _lines(rows: int, days: int, rng: Random) -> Iterator[str]:
         names = f"{pool.prefix}{first:03d}" if nodes == 1 else f"{pool.prefix}[{first:03d}-{first + nodes - 1:03d}]"
         submitted = local(submit)
         yield (
-            f"{job}|{job}|bench|acc{account:02d}|user{user:03d}|{pool.partition}|{QOS[int(rng.random() * 3)]}|{state}|{code}|{submitted}"
+            f"{job}|{job}|bench|acc{account:02d}|user{user:03d}|{pool.partition}|{qos}|{state}|{code}|{submitted}"
             f"|{submitted}|{local(start)}|{local(start + ran)}|{ran}|{lasting(0)}|{(ran // 3600 + 1) * 60}|{nodes}|{cpus}|{asked}|{asked}"
             f"|{names}|{reason}|0|job-{account}-{number % 9973}\n"
         )
