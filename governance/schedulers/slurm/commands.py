@@ -138,7 +138,7 @@ class SlurmCommands:
 
     def queue(self) -> Iterator[PendingRecord | BadRecord]:
         """The jobs that wait now, an array that is not yet split as one. Raises SourceFault, at the end if cut off."""
-        yield from queue.pending(self._lines(self.command("squeue", "-a", "-h", "-O", queue.FORMAT)))
+        yield from queue.pending(self._lines(self.command("squeue", "-a", "-h", "-t", "PENDING", "-O", queue.FORMAT)))
 
     def nodes(self) -> Iterator[NodeRecord | BadRecord]:
         """The nodes now, those of hidden partitions too. Raises SourceFault, at the end if cut off."""
