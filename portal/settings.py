@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from django.utils.translation import gettext_lazy as _
+from kombu import Exchange, Queue
 
 from portal import embedded
 
@@ -33,6 +34,7 @@ INSTALLED_APPS = [
     "guardian",
     "governance.access.apps.AccessConfig",
     "governance.audit.apps.AuditConfig",
+    "governance.work.apps.WorkConfig",
     "governance.catalogue.apps.CatalogueConfig",
     "governance.tenants.apps.TenantsConfig",
     "governance.usage.apps.UsageConfig",
@@ -137,22 +139,58 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 
 CELERY_BROKER_URL = os.environ.get("BROKER_URL") or embedded.broker_url()
+_ON_RABBITMQ = CELERY_BROKER_URL.startswith(("amqp", "pyamqp"))
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_RESULT_EXPIRES = None  # nothing is kept there, so nothing is cleaned up
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"visibility_timeout": 4 * 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker may be away for long: its workers wait for it
+# A page that asks for work must not wait for a broker that is away: max_retries bounds it, the sweep sends again.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5} | (
+    {"confirm_publish": True}
+    if _ON_RABBITMQ
+    else {"visibility_timeout": 4 * 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
     if CELERY_BROKER_URL.startswith("redis")
     else {}
 )
-CELERY_TASK_ROUTES = {"usage.meter": {"queue": "meter"}, "ledger.post": {"queue": "post"}}
-CELERY_BEAT_SCHEDULE = {
-    "meter": {"task": "usage.meter", "schedule": 300.0},
-    "post": {"task": "ledger.post", "schedule": 300.0},
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.2}
+CELERY_TASK_DEFAULT_QUEUE = "celery"
+CELERY_TASK_DEFAULT_EXCHANGE_TYPE = "topic" if _ON_RABBITMQ else "direct"
+CELERY_TASK_QUEUES = [
+    Queue(
+        name,
+        Exchange("steelyard" if _ON_RABBITMQ else name, type=CELERY_TASK_DEFAULT_EXCHANGE_TYPE),
+        routing_key=name,
+        queue_arguments={"x-queue-type": "quorum"} if _ON_RABBITMQ else None,
+    )
+    for name in ("celery", "pull", "meter", "post", "notify")
+]
+#: Each kind of work and its queue; `governance.work.actions.ask` refuses a kind that is not named here.
+CELERY_TASK_ROUTES = {
+    "usage.pull": {"queue": "pull"},
+    "usage.pull_all": {"queue": "pull"},
+    "usage.reread": {"queue": "pull"},
+    "usage.reread_all": {"queue": "pull"},
+    "usage.meter": {"queue": "meter"},
+    "usage.meter_all": {"queue": "meter"},
+    "ledger.post": {"queue": "post"},
+    "ledger.post_all": {"queue": "post"},
+}
+CELERY_BEAT_SCHEDULER = "portal.beat.LeasedScheduler"
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
+    "meter": {"task": "usage.meter_all", "schedule": 300.0},
+    "post": {"task": "ledger.post_all", "schedule": 300.0},
 }
 CELERY_TIMEZONE = "UTC"
+
+#: How long a worker may be silent before its work is given to another, and how often beat looks for such work.
+WORK_LEASE_SECONDS = float(os.environ.get("STEELYARD_LEASE_SECONDS", 60))
+WORK_SWEEP_SECONDS = float(os.environ.get("STEELYARD_SWEEP_SECONDS", 30))
+BEAT_LEASE_SECONDS = float(os.environ.get("STEELYARD_BEAT_LEASE_SECONDS", 30))
+#: With a token, /metrics wants it from everybody; without one, only this machine is answered.
+METRICS_TOKEN = os.environ.get("STEELYARD_METRICS_TOKEN", "")
 
 #: Only days wholly behind the metered instant by this much are posted; newer ones are shown as accrued.
 POSTING_GRACE_SECONDS = int(os.environ.get("STEELYARD_POSTING_GRACE_SECONDS", 2 * 3600))
