@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from celery.schedules import crontab
 from django.utils.translation import gettext_lazy as _
 from kombu import Exchange, Queue
 
@@ -182,6 +183,8 @@ CELERY_BEAT_SCHEDULER = "portal.beat.LeasedScheduler"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "meter": {"task": "usage.meter_all", "schedule": 300.0},
     "post": {"task": "ledger.post_all", "schedule": 300.0},
+    "pull": {"task": "usage.pull_all", "schedule": 300.0},
+    "reread": {"task": "usage.reread_all", "schedule": crontab(hour=19, minute=10)},  # UTC: night in China
 }
 CELERY_TIMEZONE = "UTC"
 

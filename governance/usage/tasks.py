@@ -6,10 +6,11 @@ from celery import shared_task
 
 from governance.access.actor import Actor
 from governance.catalogue.models import Cluster
+from governance.schedulers.registry import SCHEDULERS
 from governance.work import actions as work
 from governance.work.running import Claim, run
 
-from . import actions
+from . import actions, live
 
 
 @shared_task(name="usage.meter_all")
@@ -25,5 +26,46 @@ def meter(code: str) -> None:
 
     def rebuild(claim: Claim) -> None:
         actions.meter(code, actor=Actor.machine("meter"), progress=claim.step)
+        work.ask("ledger.post", "all", actor=Actor.machine("meter"))
 
     run("usage.meter", code, rebuild)
+
+
+def _live_clusters() -> list[str]:
+    return list(Cluster.objects.filter(scheduler_kind__in=sorted(SCHEDULERS)).order_by("code").values_list("code", flat=True))
+
+
+@shared_task(name="usage.pull_all")
+def pull_all() -> None:
+    """Ask for a pull of every live cluster."""
+    for code in _live_clusters():
+        work.ask("usage.pull", code, actor=Actor.machine("schedule"))
+
+
+@shared_task(name="usage.reread_all")
+def reread_all() -> None:
+    """Ask for the nightly re-read of every live cluster."""
+    for code in _live_clusters():
+        work.ask("usage.reread", code, actor=Actor.machine("schedule"))
+
+
+@shared_task(name="usage.pull")
+def pull(code: str) -> None:
+    """Pull the cluster, then ask for its metering. Each window stands with its watermark: a pull that died goes on where it was."""
+
+    def fetch(claim: Claim) -> None:
+        live.pull(code, actor=Actor.machine("pull"), progress=claim.step)
+        work.ask("usage.meter", code, actor=Actor.machine("pull"))
+
+    run("usage.pull", code, fetch)
+
+
+@shared_task(name="usage.reread")
+def reread(code: str) -> None:
+    """Read the last eight days of the cluster again, and ask for its runaway jobs."""
+
+    def fetch(claim: Claim) -> None:
+        live.reread(code, actor=Actor.machine("reread"), progress=claim.step)
+        work.ask("usage.meter", code, actor=Actor.machine("reread"))
+
+    run("usage.reread", code, fetch)

@@ -27,7 +27,11 @@ class Command(TerminalCommand):
         """PERIOD, dimensions, department, format."""
         super().add_arguments(parser)
         parser.add_argument("period")
-        parser.add_argument("--by", default="department", help="department, project, account, user, pool, model, qos, day, outcome, cluster")
+        parser.add_argument(
+            "--by",
+            default="department",
+            help="department, project, account, user, pool, model, qos, day, outcome, cluster",
+        )
         parser.add_argument("--department", help="only this department and those below it")
         parser.add_argument("--format", choices=("table", "json", "csv"), default="table", dest="answer_format")
 
@@ -47,14 +51,32 @@ class Command(TerminalCommand):
 
     def _table(self, found: Statement) -> None:
         table = Table(title=f"{found.period}  {found.currency}  {found.time_zone}")
-        for name in (gettext("name"), gettext("GPU-hours"), gettext("CPU-hours"), gettext("runs ended"), gettext("amount"), gettext("accrued")):
-            table.add_column(name, justify="left" if name == gettext("name") else "right")
+        for name in (
+            gettext("name"),
+            gettext("GPU-hours"),
+            gettext("CPU-hours"),
+            gettext("runs ended"),
+            gettext("amount"),
+            gettext("accrued"),
+        ):
+            is_name = name == gettext("name")
+            table.add_column(name, justify="left" if is_name else "right", no_wrap=not is_name, overflow="fold")
         for name, sums in _table_rows(found):
             shown = figures(sums)
-            table.add_row(name, shown["gpu_hours"], shown["cpu_hours"], str(sums.runs_ended), shown["amount"] or "—", shown["accrued"] or "—")
+            table.add_row(
+                name,
+                shown["gpu_hours"],
+                shown["cpu_hours"],
+                str(sums.runs_ended),
+                shown["amount"] or "—",
+                shown["accrued"] or "—",
+            )
         console = self.table()
+        console.width = max(console.width, 100)  # a figure is never cut
         console.print(table)
-        console.print(gettext("Complete to %(through)s.") % {"through": found.through.isoformat() if found.through else "—"})
+        console.print(
+            gettext("Complete to %(through)s.") % {"through": found.through.isoformat() if found.through else "—"}
+        )
 
 
 def _table_rows(found: Statement) -> Iterator[tuple[str, Sums]]:
@@ -100,7 +122,13 @@ def exceptions(found: Exceptions) -> dict[str, Any]:
         "unassigned_gpu_hours": f"{found.unassigned_gpu_hours:.4f}",
         "unknown_gpu_runs": found.unknown_gpu_runs,
         "unpriced_days": [
-            {"day": d.day.isoformat(), "pool": d.pool, "model": d.model, "qos": d.qos, "gpu_hours": f"{d.gpu_hours:.4f}"}
+            {
+                "day": d.day.isoformat(),
+                "pool": d.pool,
+                "model": d.model,
+                "qos": d.qos,
+                "gpu_hours": f"{d.gpu_hours:.4f}",
+            }
             for d in found.unpriced_days
         ],
         "over_allocated_days": found.over_allocated_days,
