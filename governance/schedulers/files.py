@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
+from governance.schedulers import clustercockpit
 from governance.schedulers.errors import UnreadableSource
 from governance.schedulers.records import BadRecord, RunRecord, Skipped
 from governance.schedulers.slurm.columns import XDMOD
@@ -27,7 +28,7 @@ from governance.schedulers.slurm.lines import BLOCK
 from governance.schedulers.slurm.text import Text
 from governance.schedulers.slurm.times import zone_named
 
-FORMATS = ("auto", "sacct", "sacct-json", "slurmrestd")
+FORMATS = ("auto", "sacct", "sacct-json", "slurmrestd", "clustercockpit")
 _GZIP = b"\x1f\x8b"
 _TEXT_CONTROLS = frozenset(b"\t\n\r\x0b\x0c\x1b\x1c\x1d\x1e\x1f")
 
@@ -54,7 +55,7 @@ class Reading(Iterator[RunRecord | BadRecord | Skipped]):
         delimiter: str | None = None,
     ) -> None:
         self._records = _naming(records, name)
-        self.format = format  # "sacct", "sacct-json" or "slurmrestd"
+        self.format = format  # one of FORMATS, but not "auto"
         self.fields = fields  # columns as first found, None for JSON; with them a line can be read again on its own
         self.delimiter = delimiter
 
@@ -170,6 +171,8 @@ def _read(source: BinaryIO, name: str, options: ReadOptions) -> Reading:
         raise UnreadableSource("empty")
     if _is_binary(first):
         raise UnreadableSource("binary")
+    if options.format == "clustercockpit" or (options.format == "auto" and clustercockpit.looks_like(stripped.partition(b"\n")[0])):
+        return Reading(clustercockpit.jobs(source, first), name, "clustercockpit")
     if options.format in ("sacct-json", "slurmrestd") or (options.format == "auto" and stripped[:1] in b"{["):
         kind = "sacct-json" if options.format == "auto" else options.format
         return Reading(jobs(source, first), name, kind)

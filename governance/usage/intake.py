@@ -222,7 +222,7 @@ def read_again(record: QuarantinedRecord) -> list[RunRecord | BadRecord]:
     """A quarantined record read the way it first was: what the parsers make of it now."""
     how = dict(record.options)
     fields, kind = how.get("fields"), how.get("format", "auto")
-    raw = record.raw if kind == "sacct" else f'{{"jobs": [{record.raw}]}}'
+    raw = record.raw if kind in ("sacct", "clustercockpit") else f'{{"jobs": [{record.raw}]}}'
     options = ReadOptions(kind, tuple(fields) if fields else None, how.get("delimiter"), how.get("time_zone", "UTC"))
     source = io.BytesIO(raw.encode())
     return [r for r in read(source, name="quarantine", options=options) if isinstance(r, RunRecord | BadRecord)]

@@ -38,6 +38,7 @@ class Attempt(NamedTuple):
     submit_at: int
     start_at: int
     end_at: int | None
+    job_id: str = ""  # the raw id, where the samples name the job otherwise
     is_known: bool = True
 
 
@@ -174,7 +175,7 @@ class Judge:
             track.feed(points, self._step)
 
     def note(self, owner: Owner, kind: str, since: float, until: float, value: float) -> None:
-        """A figure over a stretch: the most memory in MiB ("memory") or joules ("energy"). It goes to the attempt with most of the stretch."""
+        """A figure over a stretch: the most memory in MiB ("memory") or joules ("energy"), for the attempt with most of the stretch."""
         tracks = self._tracks.get(owner)
         if not tracks:
             return
@@ -221,7 +222,7 @@ def _summed(job: str, number: int, node: str, found: list[tuple[Attempt, list[_D
     memory = [day.memory for day in days if day.memory is not None]
     energy = [day.energy for day in days if day.energy is not None]
     return RunActivity(
-        job_id=job,
+        job_id=found[0][0].job_id or job,
         submit_at=min(attempt.submit_at for attempt, _ in found),
         is_known=found[0][0].is_known,
         day=number,

@@ -90,17 +90,15 @@ def _first(labels: Mapping[str, str], names: tuple[str, ...]) -> str:
 def named_maps() -> dict[str, LabelMap]:
     """The maps that come with the portal, by name."""
     found = yaml.safe_load((Path(__file__).parent / "maps.yaml").read_text(encoding="utf-8"))
-    return {name: label_map(name, given, found) for name, given in found.items()}
+    return {name: label_map(name, given) for name, given in found.items()}
 
 
-def label_map(name: str, given: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]] | None = None) -> LabelMap:
+def label_map(name: str, given: Mapping[str, Any]) -> LabelMap:
     """A map from its document (the form of `maps.yaml`). `like` names a map whose parts stand where this one says nothing.
 
     Raises ValueError where a part is missing or a metric has no scale.
     """
-    base: Mapping[str, Any] = {}
-    if "like" in given:
-        base = (others or {}).get(given["like"]) or _document(given["like"])
+    base: Mapping[str, Any] = _document(given["like"]) if "like" in given else {}
     whole = {**base, **{key: value for key, value in given.items() if key != "like"}}
     missing = [part for part in ("node", "card", "job", "activity") if not whole.get(part)]
     if missing:

@@ -132,7 +132,7 @@ def csv_samples(source: BinaryIO) -> Iterator[Sample | Blank | BadRecord]:
     missing = [name for name in CSV_KEYS if name not in header]
     measured = [name for name in CSV_MEASURES if name in header]
     if missing or not measured:
-        raise UnreadableSource("missing_columns", missing=", ".join(missing or CSV_MEASURES))
+        raise UnreadableSource("missing_columns", columns=", ".join(missing or CSV_MEASURES))
     try:
         for row in rows:
             if row:
