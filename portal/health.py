@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 
-import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
+from kombu import Connection
+from kombu.exceptions import OperationalError
+
+from governance.work import reads
 
 BROKER_SECONDS = 2.0
+BROKER_OPTIONS = {"socket_connect_timeout": BROKER_SECONDS, "socket_timeout": BROKER_SECONDS, "max_retries": 0}
 
 
 def live(request: HttpRequest) -> JsonResponse:
@@ -19,12 +23,36 @@ def live(request: HttpRequest) -> JsonResponse:
 
 
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 when pages can be served, else 503; each check in a word."""
-    checks = {"database": database(), "migrations": "unknown", "broker": broker()}
+    """200 when pages can be served, else 503; each check in a word.
+
+    Without a broker, worker or beat the pages serve and what is asked for waits in the database: "degraded", not 503, or
+    one dead broker would take every web host out of the balance.
+    """
+    checks = {
+        "database": database(),
+        "migrations": "unknown",
+        "broker": broker(),
+        "worker": "unknown",
+        "beat": "unknown",
+    }
     if checks["database"] == "ok":
         checks["migrations"] = migrations()
-    failing = any(state in {"unreachable", "unknown", "missing"} for state in checks.values())
-    return JsonResponse({"status": "unready" if failing else "ok", **checks}, status=503 if failing else 200)
+    if checks["migrations"] == "ok":
+        checks |= {"worker": process("worker"), "beat": process("beat")}
+    failing = checks["database"] != "ok" or checks["migrations"] != "ok"
+    degraded = checks["broker"] == "unreachable" or not all(
+        checks[role].startswith("seen") for role in ("worker", "beat")
+    )
+    status = "unready" if failing else "degraded" if degraded else "ok"
+    return JsonResponse({"status": status, **checks}, status=503 if failing else 200)
+
+
+def process(role: str) -> str:
+    """ "seen N s ago", "silent for N s", or "none seen": the youngest heartbeat of a worker or beat."""
+    age = reads.youngest_seconds(role)
+    if age is None:
+        return "none seen"
+    return f"silent for {age:.0f} s" if age > reads.SILENT_SECONDS else f"seen {max(age, 0):.0f} s ago"
 
 
 def database() -> str:
@@ -49,13 +77,11 @@ def migrations() -> str:
 def broker() -> str:
     """ "ok", "unreachable", or that the embedded one is not running: pages and commands do without it."""
     url = str(settings.CELERY_BROKER_URL)
-    if not url.startswith(("redis://", "rediss://")):
+    if url.startswith("memory:"):
         return "configured" if os.environ.get("BROKER_URL") else "embedded broker not running"
-    client = redis.Redis.from_url(url, socket_connect_timeout=BROKER_SECONDS, socket_timeout=BROKER_SECONDS)
     try:
-        client.ping()
-    except redis.RedisError:
+        with Connection(url, connect_timeout=BROKER_SECONDS, transport_options=BROKER_OPTIONS) as connected:
+            connected.ensure_connection(max_retries=1, timeout=BROKER_SECONDS)
+    except (OperationalError, OSError):
         return "unreachable" if os.environ.get("BROKER_URL") else "embedded broker not running"
-    finally:
-        client.close()
     return "ok"

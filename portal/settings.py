@@ -10,7 +10,7 @@ from celery.schedules import crontab
 from django.utils.translation import gettext_lazy as _
 from kombu import Exchange, Queue
 
-from portal import embedded
+from portal import embedded, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -45,6 +45,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "portal.logs.CorrelationMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "portal.security.PolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -198,10 +199,6 @@ METRICS_TOKEN = os.environ.get("STEELYARD_METRICS_TOKEN", "")
 #: Only days wholly behind the metered instant by this much are posted; newer ones are shown as accrued.
 POSTING_GRACE_SECONDS = int(os.environ.get("STEELYARD_POSTING_GRACE_SECONDS", 2 * 3600))
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": os.environ.get("STEELYARD_LOG_LEVEL", "WARNING")},
-}
+LOGGING = logs.configuration(
+    os.environ.get("STEELYARD_LOG_FORMAT", "line"), os.environ.get("STEELYARD_LOG_LEVEL", "WARNING")
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from portal import health, home, jobs, views
+from portal import health, home, jobs, metrics, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("theme/", views.theme, name="theme"),
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("ledger/", include("billing.ledger.urls")),
     path("jobs/", include("governance.usage.urls")),
     path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),

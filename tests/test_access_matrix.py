@@ -43,6 +43,7 @@ MATRIX: list[tuple[str, str, str, dict[str, int]]] = [
     ("theme", "/theme/", "get", always(405)),
     ("live", "/health/live", "get", always(200)),
     ("ready", "/health/ready", "get", always(200)),
+    ("metrics", "/metrics", "get", always(200)),  # from this machine; tests/work/test_metrics.py has the others
     ("ledger", f"/ledger/?period={PERIOD}", "get", only(SIGNED_IN)),
     ("ledger", f"/ledger/?period={PERIOD}&format=csv", "get", only(SIGNED_IN)),
     ("ledger", "/ledger/?period=June", "get", always(422) | {ANONYMOUS: 302}),
