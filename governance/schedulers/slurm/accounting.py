@@ -30,15 +30,15 @@ TRANSACTION_FIELDS = ("Time", "Action", "Actor", "Where", "Info")
 Record = TypeVar("Record")
 
 
-def _rows(lines: Iterable[str], width: int, begins: Callable[[list[str]], bool]) -> Iterator[tuple[str, list[str]]]:
+def _rows(lines: Iterable[str], width: int) -> Iterator[tuple[str, list[str]]]:
     """(text, cells) of each row; the last cell keeps its delimiters, and the lines it was broken over.
 
-    A line is a row of its own when it has all its cells and `begins` finds it to be a beginning.
+    A line with all the cells is a row of its own; any other belongs to the last cell of the row before.
     """
     text, cells = "", [""]
     for line in lines:
         found = line.split("|", width - 1)
-        if text and not (len(found) == width and begins(found)):
+        if text and len(found) != width:
             text += "\n" + line
             cells[-1] += "\n" + line
             continue
@@ -49,10 +49,8 @@ def _rows(lines: Iterable[str], width: int, begins: Callable[[list[str]], bool])
         yield text, cells
 
 
-def _read(
-    lines: Iterable[str], width: int, begins: Callable[[list[str]], bool], make: Callable[[list[str]], Record | None]
-) -> Iterator[Record | BadRecord]:
-    for text, cells in _rows((line for line in lines if line.strip()), width, begins):
+def _read(lines: Iterable[str], width: int, make: Callable[[list[str]], Record | None]) -> Iterator[Record | BadRecord]:
+    for text, cells in _rows((line for line in lines if line.strip()), width):
         try:
             if len(cells) != width:
                 raise RecordFault("wrong_column_count", f"{width} columns expected, {len(cells)} found")
@@ -93,7 +91,7 @@ def events(lines: Iterable[str], *, time_zone: str = "UTC") -> Iterator[NodeEven
             name, base, flags, _instant(clock, begin), clock.instant(end), reason.strip(), by.partition("(")[0]
         )
 
-    return _read(lines, len(EVENT_FIELDS), lambda cells: cells[2][:1].isdigit(), make)
+    return _read(lines, len(EVENT_FIELDS), make)
 
 
 def associations(lines: Iterable[str]) -> Iterator[Association | BadRecord]:
@@ -106,7 +104,7 @@ def associations(lines: Iterable[str]) -> Iterator[Association | BadRecord]:
         limits = (grp, mins, running, _count(jobs), _count(submit), most, duration(wall))
         return Association(cluster, account, user, partition, parent, share, *limits, _names(qos), first)
 
-    return _read(lines, len(ASSOCIATION_FIELDS), lambda _: True, make)
+    return _read(lines, len(ASSOCIATION_FIELDS), make)
 
 
 def qos(lines: Iterable[str]) -> Iterator[Qos | BadRecord]:
@@ -117,7 +115,7 @@ def qos(lines: Iterable[str]) -> Iterator[Qos | BadRecord]:
         limits = (grp, mins, running, per_user, per_account, duration(wall))
         return Qos(name, _count(priority), _names(flags), _names(preempts), factor, *limits)
 
-    return _read(lines, len(QOS_FIELDS), lambda _: True, make)
+    return _read(lines, len(QOS_FIELDS), make)
 
 
 def transactions(lines: Iterable[str], *, time_zone: str = "UTC") -> Iterator[Transaction | BadRecord]:
@@ -128,7 +126,7 @@ def transactions(lines: Iterable[str], *, time_zone: str = "UTC") -> Iterator[Tr
         at, action, actor, where, info = cells
         return Transaction(_instant(clock, at), action, actor, where, info)
 
-    return _read(lines, len(TRANSACTION_FIELDS), lambda cells: cells[0][:1].isdigit(), make)
+    return _read(lines, len(TRANSACTION_FIELDS), make)
 
 
 def runaway(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from governance.schedulers.slurm.record import bad
 from governance.schedulers.slurm.times import Clock
 
 _PAIR = re.compile(r"(?:^|\s)([A-Z][A-Za-z_:/]*)=")
+_NAME = re.compile(r"NodeName=(\S+)")
 # People write what follows these; nothing behind them may be taken for a field.
 _FREE = re.compile(r"\s(?=(?:Reason|Comment|Extra)=)")
 _REASON = re.compile(
@@ -94,13 +95,13 @@ def nodes(lines: Iterable[str], *, time_zone: str = "UTC") -> Iterator[NodeRecor
 
 
 def fields(block: str) -> dict[str, str]:
-    """The fields of a node's text before its first free text; the first of a name counts."""
+    """The fields of a node's text before what people write; of a name that occurs twice the last counts (a kernel names itself, too)."""
     head = _FREE.split(block, maxsplit=1)[0]
     found: dict[str, str] = {}
     places = list(_PAIR.finditer(head))
     for at, match in enumerate(places):
         end = places[at + 1].start() if at + 1 < len(places) else len(head)
-        found.setdefault(match[1], head[match.end() : end].strip())
+        found[match[1]] = head[match.end() : end].strip()
     return found
 
 
@@ -110,8 +111,8 @@ def _whole(text: str) -> int:
 
 def _node(block: str, clock: Clock) -> NodeRecord:
     at = fields(block)
-    name, state = at.get("NodeName", ""), at.get("State", "")
-    if not name or not state:
+    named, state = _NAME.match(block), at.get("State", "")
+    if named is None or not state:
         raise RecordFault("not_a_node", "a node's name or state is missing")
     base, flags = node_states.from_text(state)
     reason = _REASON.search(block)
@@ -119,7 +120,7 @@ def _node(block: str, clock: Clock) -> NodeRecord:
     cfg_tres = at.get("CfgTRES", "")
     gpus = gpus_in(at.get("Gres", ""), cfg_tres)
     return NodeRecord(
-        name,
+        named[1],
         base,
         flags,
         "" if said.lower() in ("", "none", "(null)") else said,

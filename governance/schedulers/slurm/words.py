@@ -39,7 +39,10 @@ _SLURM: tuple[tuple[re.Pattern[str], str, dict[str, str]], ...] = (
     ),
     (re.compile(r"No cluster '[^']*' known|can't be reached now, or it is an invalid entry"), "unknown_cluster", {}),
     (
-        re.compile(r"[Pp]ermission denied|[Oo]nly admins|must have an AdminLevel|not.{0,40}(?:privilege|authorized)|not an (?:admin|operator)"),
+        re.compile(
+            r"[Pp]ermission denied|[Oo]nly admins|must have an AdminLevel|not.{0,40}(?:privilege|authorized)"
+            r"|not an (?:admin|operator)"
+        ),
         "not_permitted",
         {},
     ),
