@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 
 from governance.access.actor import Actor
+from governance.access.memory import remembering
 
 Answer = Callable[[HttpRequest], HttpResponse]
 
@@ -27,6 +28,19 @@ class LanguageMiddleware:
             response = self.get_response(request)
         response.headers.setdefault("Content-Language", language)
         return response
+
+
+class MemoryMiddleware:
+    """While a page is read, what it asks twice is asked once; whatever may write remembers nothing."""
+
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.method not in {"GET", "HEAD"}:
+            return self.get_response(request)
+        with remembering():
+            return self.get_response(request)
 
 
 class ActorMiddleware:

@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from django.db import connection
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from billing.ledger.reads import through
+from billing.ledger.scope import own_logins
 from governance.access.actor import Actor
 from governance.access.rules import CAPABILITIES, Role
-
-# One question instead of seven: the roles held today, whether there is a login, how far the figures reach.
-STANDING = """
-WITH here AS (
-    SELECT coalesce((SELECT time_zone FROM installation WHERE id = 1), 'Asia/Shanghai') AS zone
-), held AS (
-    SELECT permission_id, user_id, from_on, to_on FROM site_grant
-    UNION ALL SELECT permission_id, user_id, from_on, to_on FROM department_grant
-    UNION ALL SELECT permission_id, user_id, from_on, to_on FROM project_grant
-    UNION ALL SELECT permission_id, user_id, from_on, to_on FROM pool_grant
-)
-SELECT
-    here.zone,
-    ARRAY(
-        SELECT DISTINCT p.codename FROM held AS h JOIN auth_permission AS p ON p.id = h.permission_id
-        WHERE h.user_id = %(person)s
-          AND (h.from_on IS NULL OR h.from_on <= (now() AT TIME ZONE here.zone)::date)
-          AND (h.to_on IS NULL OR h.to_on > (now() AT TIME ZONE here.zone)::date)
-    ),
-    EXISTS (SELECT 1 FROM login WHERE person_id = %(person)s),
-    (SELECT min(until_at) FROM watermark WHERE stage = 'metered'),
-    EXISTS (SELECT 1 FROM cluster)
-FROM here
-"""
+from governance.catalogue.reads import installation
+from governance.tenants.models import held_today
 
 ROLE_NAMES: dict[str, str | Promise] = {
     Role.MEMBER: _("Member"),
@@ -67,13 +46,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a reader is here: roles held today, a login on a cluster or none, and what the portal holds so far."""
+    """What a reader is here: roles held today, a login on a cluster or none, and how far the figures reach."""
 
     zone: ZoneInfo
-    roles: tuple[str, ...]
+    roles: frozenset[str]
     has_login: bool
     through: datetime | None  # the earliest cluster's metered instant, exclusive
-    has_clusters: bool
 
     @property
     def role_names(self) -> list[str | Promise]:
@@ -86,11 +64,11 @@ class Standing:
 
 
 def standing(actor: Actor) -> Standing:
-    """How the actor stands today; one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(STANDING, {"person": actor.person.pk if actor.person else None})
-        zone, roles, has_login, through, has_clusters = cursor.fetchone()
-    return Standing(ZoneInfo(zone), tuple(sorted(roles)), has_login, through, has_clusters)
+    """How the actor stands today. Logins are asked for only where no role shows any runs or use."""
+    roles = frozenset(held.role for held in held_today(actor))
+    zone = ZoneInfo(installation().time_zone)
+    found = Standing(zone, roles, has_login=True, through=through())
+    return found if found.holds("usage.view") else replace(found, has_login=bool(own_logins(actor)))
 
 
 def entries(of: Standing) -> list[Entry]:

@@ -54,6 +54,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "portal.middleware.MemoryMiddleware",
     "portal.middleware.ActorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -103,7 +104,7 @@ def _database(url: str) -> dict[str, object]:
 DATABASES = {"default": _database(os.environ.get("DATABASE_URL") or embedded.database_url())}
 
 AUTH_USER_MODEL = "access.Person"
-AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "governance.tenants.backends.GrantBackend"]
+AUTHENTICATION_BACKENDS = ["governance.access.backends.PasswordBackend", "governance.tenants.backends.GrantBackend"]
 ANONYMOUS_USER_NAME = None  # guardian: nobody stands in for the anonymous
 SILENCED_SYSTEM_CHECKS = ["guardian.W001"]  # grants are dated: our own backend asks them, guardian keeps them
 GUARDIAN_MONKEY_PATCH_USER = False

@@ -75,7 +75,7 @@ class Cast:
         client = Client()
         client.cookies["language"] = language
         if who != ANONYMOUS:
-            client.force_login(self.people[who], backend="django.contrib.auth.backends.ModelBackend")
+            client.force_login(self.people[who], backend="governance.access.backends.PasswordBackend")
         return client
 
 

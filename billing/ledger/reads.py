@@ -8,12 +8,14 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
+from django.utils.translation import gettext
 
 from governance.access.actor import Actor, require
+from governance.access.memory import remembered
 from governance.catalogue.models import AcceleratorModel, Cluster, Pool
 from governance.catalogue.reads import installation
 from governance.errors import N_, BadData
-from governance.tenants.models import UNATTRIBUTED, Department, Project
+from governance.tenants.models import UNATTRIBUTED, Project, department_tree
 from governance.usage.models import Watermark
 
 from . import exceptions, scope
@@ -51,7 +53,12 @@ class Query(NamedTuple):
 
 
 def statement(
-    period: str, dimensions: Sequence[str] = ("department",), *, actor: Actor, department: str | None = None, **filters: str
+    period: str,
+    dimensions: Sequence[str] = ("department",),
+    *,
+    actor: Actor,
+    department: str | None = None,
+    **filters: str,
 ) -> Statement:
     """The ledger of a period (`YYYY-MM`, `YYYY` or `day..day`) by up to several dimensions, as far as the actor may see it.
 
@@ -83,13 +90,23 @@ def statement(
     )
 
 
-def _query(period: str, dimensions: tuple[str, ...], department: str | None, filters: dict[str, str], actor: Actor) -> Query:
+def _query(
+    period: str, dimensions: tuple[str, ...], department: str | None, filters: dict[str, str], actor: Actor
+) -> Query:
     for name in (*dimensions, *filters):
         if name not in DIMENSIONS:
-            raise BadData(N_("“%(name)s” is no dimension. Use one of: %(known)s."), name=name, known=", ".join(DIMENSIONS))
+            raise BadData(
+                N_("“%(name)s” is no dimension. Use one of: %(known)s."), name=name, known=", ".join(DIMENSIONS)
+            )
     if "project" in filters:
         scope.require_project(actor, filters["project"])
-    below = None if department is None else [UNATTRIBUTED] if department == UNATTRIBUTED else scope.subtree(actor, department)
+    below = (
+        None
+        if department is None
+        else [UNATTRIBUTED]
+        if department == UNATTRIBUTED
+        else scope.subtree(actor, department)
+    )
     return Query(span_of(period), dimensions, below, {name: str(value) for name, value in filters.items()})
 
 
@@ -203,23 +220,27 @@ def _total(rows: Iterable[Sums], with_money: bool) -> Sums:
 def _named(dimensions: tuple[str, ...], rows: dict[tuple[str, ...], Sums]) -> list[Row]:
     names = {d: _names(d) for d in dimensions}
     return [
-        Row(dict(zip(dimensions, key, strict=True)), " / ".join(names[d].get(code, code) for d, code in zip(dimensions, key, strict=True)), sums)
+        Row(
+            dict(zip(dimensions, key, strict=True)),
+            " / ".join(names[d].get(code, code) for d, code in zip(dimensions, key, strict=True)),
+            sums,
+        )
         for key, sums in sorted(rows.items())
     ]
 
 
 def _names(dimension: str) -> dict[str, str]:
     if dimension in {"department", "project", "pool", "cluster"}:
-        table: Any = {"department": Department, "project": Project, "pool": Pool, "cluster": Cluster}[dimension]
-        found = {thing.code: thing.name for thing in table.objects.all()}
         if dimension == "department":
-            found[UNATTRIBUTED] = Project.objects.get(code=UNATTRIBUTED).name
-        return found
+            return {one.code: one.name for one in department_tree().values()} | {UNATTRIBUTED: gettext("Unattributed")}
+        table: Any = {"project": Project, "pool": Pool, "cluster": Cluster}[dimension]
+        return {thing.code: thing.name for thing in table.objects.all()}
     if dimension == "model":
         return {model.code: model.name or model.code for model in AcceleratorModel.objects.all()}
     return {}
 
 
+@remembered
 def through() -> datetime | None:
     """The earliest cluster's metered instant (exclusive); None where a cluster has records that were never metered, or none has any."""
     marks = {(pk, stage): at for pk, stage, at in Watermark.objects.values_list("cluster_id", "stage", "until_at")}
@@ -259,7 +280,9 @@ class JournalLine(NamedTuple):
     amount: Decimal
 
 
-def lines(period: str, *, actor: Actor, department: str | None = None, limit: int = 500, offset: int = 0, **filters: str) -> list[JournalLine]:
+def lines(
+    period: str, *, actor: Actor, department: str | None = None, limit: int = 500, offset: int = 0, **filters: str
+) -> list[JournalLine]:
     """Lines of the journal used in the period, that the actor may see, in the order of their days. `user` is part of a line, so another
     person's lines need more than membership."""
     query = _query(period, ("user",), department, filters, actor)

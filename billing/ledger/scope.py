@@ -5,9 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.postgres.aggregates import ArrayAgg
+
 from governance.access.actor import Actor
+from governance.access.memory import remembered
 from governance.errors import N_, NotFound
-from governance.tenants.models import Department, Login, Project, ProjectGrant, held_departments, held_nodes, with_descendants
+from governance.tenants.models import (
+    Login,
+    Project,
+    codes_below,
+    department_tree,
+    held_departments,
+    held_today,
+    with_descendants,
+)
 
 NO_DEPARTMENT = N_("There is no department “%(code)s” that you may see.")
 NO_PROJECT = N_("There is no project “%(code)s” that you may see.")
@@ -32,11 +43,13 @@ def reach(actor: Actor, capability: str) -> Reach:
     """How far the actor's `capability` reaches today."""
     if actor.may(capability):
         return Reach(everything=True)
-    departments = Department.objects.filter(pk__in=held_departments(actor, capability)).values_list("code", flat=True)
-    projects = Project.objects.filter(pk__in=held_nodes(ProjectGrant, actor, capability, "project")).values_list("code", flat=True)
+    tree = department_tree()
+    departments = [tree[pk].code for pk in held_departments(actor, capability)]
+    projects = {held.code for held in held_today(actor) if held.gives(capability, "project")}
     return Reach(False, sorted(departments), sorted(projects))
 
 
+@remembered
 def own_logins(actor: Actor) -> list[str]:
     """The actor's own names on the clusters."""
     if actor.person is None:
@@ -49,26 +62,36 @@ def subtree(actor: Actor, code: str) -> list[str]:
 
     Somebody who holds only projects sees the department they are at home in, and in it their own projects.
     """
-    department = Department.objects.filter(code=code).first()
-    if department is None or not _may_open(actor, department):
+    tree = department_tree()
+    found = next((one.pk for one in tree.values() if one.code == code), None)
+    if found is None or not _may_open(actor, found):
         raise NotFound(NO_DEPARTMENT, code=code)
-    return sorted(Department.objects.filter(pk__in=with_descendants({department.pk})).values_list("code", flat=True))
+    return sorted(codes_below(code))
 
 
-def _may_open(actor: Actor, department: Department) -> bool:
-    if actor.may("usage.view", department):
+def _may_open(actor: Actor, department: int) -> bool:
+    if actor.may("usage.view") or department in held_departments(actor, "usage.view"):
         return True
-    below = with_descendants({department.pk})
-    return Project.objects.visible_to(actor).filter(placements__department__in=below).exists()
+    below = with_descendants({department})
+    if below & set(held_departments(actor, "usage.view")):
+        return True
+    return any(held.gives("usage.view", "project") and below & set(held.homes) for held in held_today(actor))
+
+
+@remembered
+def project_of(code: str) -> Any:
+    """The project with this code and, as `homes`, the departments it was ever at home in; None where there is none."""
+    return Project.objects.filter(code=code).annotate(homes=ArrayAgg("placements__department", default=[])).first()
 
 
 def require_project(actor: Actor, code: str) -> None:
     """Raises NotFound where the actor may not see the project, by itself or by a department that ever was its home."""
-    if actor.may("usage.view"):
-        if Project.objects.filter(code=code).exists():
+    project = project_of(code)
+    if project is not None:
+        if actor.may("usage.view"):
             return
-    elif Project.objects.visible_to(actor).filter(code=code).exists():
-        return
-    elif Project.objects.filter(code=code, placements__department__in=held_departments(actor, "usage.view")).exists():
-        return
+        if any(held.gives("usage.view", "project") and held.node == project.pk for held in held_today(actor)):
+            return
+        if set(project.homes) & set(held_departments(actor, "usage.view")):
+            return
     raise NotFound(NO_PROJECT, code=code)

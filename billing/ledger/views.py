@@ -20,10 +20,10 @@ from django.utils.translation import gettext_lazy
 from governance.access.actor import Actor
 from governance.catalogue.models import Pool
 from governance.errors import N_, BadData
-from governance.tenants.models import Department, Project
+from governance.tenants.models import department_tree, held_departments
 from governance.usage.tables import csv_file
 
-from . import reads
+from . import reads, scope
 from .pages import ALL, FILTERS, SPECIAL, SWITCH, WORDS, Place, ShownRow, Table, neighbours
 from .rules import UNITS, Span, month_of
 from .statement import UNATTRIBUTED, Statement
@@ -56,7 +56,8 @@ def departments(request: HttpRequest) -> HttpResponse:
     """The departments a reader may see and their sums in a period; a reader of projects alone sees those."""
     actor = _actor(request)
     period = request.GET.get("period") or latest_month()
-    visible = list(Department.objects.visible_to(actor))
+    tree = department_tree()
+    visible = [tree[pk] for pk in (tree if actor.may("usage.view") else held_departments(actor, "usage.view"))]
     by = "department" if visible else "project"
     found = reads.statement(period, (by,), actor=actor)
     place = Place(ALL, period, by, {})
@@ -156,8 +157,7 @@ def department_name(code: str) -> str:
         return _("All that I may see")
     if code == UNATTRIBUTED:
         return str(SPECIAL["department", UNATTRIBUTED])
-    found = Department.objects.filter(code=code).first()
-    return found.name if found else code
+    return next((one.name for one in department_tree().values() if one.code == code), code)
 
 
 def chips(place: Place, *, to_lines: bool = False) -> list[dict[str, Any]]:
@@ -173,8 +173,11 @@ def chips(place: Place, *, to_lines: bool = False) -> list[dict[str, Any]]:
 def _name_of(dimension: str, code: str) -> str | Promise:
     if (dimension, code) in SPECIAL:
         return SPECIAL[dimension, code]
-    table: Any = {"project": Project, "pool": Pool}.get(dimension)
-    found = table.objects.filter(code=code).first() if table else None
+    found: Any = None
+    if dimension == "project":
+        found = scope.project_of(code)
+    elif dimension == "pool":
+        found = Pool.objects.filter(code=code).first()
     return found.name if found else code
 
 

@@ -6,26 +6,35 @@ from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
+from django.db import connection
+
 from governance.catalogue.history import holds
-from governance.catalogue.models import CardFactor
 from governance.usage.reads import DayUse
 
-from .models import Price
 from .rules import ANY, GPU_HOUR, PriceOfDay, Tariff
+
+#: One question for both: a page that lists what has no price asks for them each time.
+PRICES_AND_FACTORS = """
+    SELECT TRUE, from_on, to_on, pool, accelerator, qos, band, gpu_hour, cpu_core_hour, memory_gib_hour FROM price
+    UNION ALL
+    SELECT FALSE, f.from_on, f.to_on, m.code, c.code, '', '', f.factor, NULL, NULL
+    FROM card_factor AS f JOIN accelerator_model AS m ON m.id = f.model_id JOIN accelerator_model AS c ON c.id = m.card_id"""
 
 
 class PriceHistory:
     """All prices and card factors with their days, read once and asked for many days. A snapshot."""
 
     def __init__(self) -> None:
-        fields = ("from_on", "to_on", *PriceOfDay._fields)
-        self._prices = [((low, high), PriceOfDay(*rest)) for low, high, *rest in Price.objects.values_list(*fields)]
-        factors = CardFactor.objects.filter(model__card__isnull=False).values_list(
-            "from_on", "to_on", "model__code", "model__card__code", "factor"
-        )
-        self._factors: list[tuple[tuple[date | None, date | None], str, str, Decimal]] = [
-            ((low, high), model, card, factor) for low, high, model, card, factor in factors
-        ]
+        self._prices: list[tuple[tuple[date | None, date | None], PriceOfDay]] = []
+        self._factors: list[tuple[tuple[date | None, date | None], str, str, Decimal]] = []
+        with connection.cursor() as cursor:
+            cursor.execute(PRICES_AND_FACTORS)
+            for is_price, low, high, *rest in cursor.fetchall():
+                if is_price:
+                    self._prices.append(((low, high), PriceOfDay(*rest)))
+                else:
+                    model, card, _, _, factor, *_ = rest
+                    self._factors.append(((low, high), model, card, factor))
 
     def on(self, day: date) -> Tariff:
         """The prices of `day`."""

@@ -11,7 +11,7 @@ from governance.access.actor import Actor
 from governance.access.models import Person
 from governance.catalogue.models import Pool
 
-from .models import Department, Placement, PoolGrant, Project, ProjectGrant, SiteGrant, day_of_today, held_departments, held_nodes
+from .models import Department, Placement, Project, day_of_today, held_departments, held_today
 
 
 class GrantBackend:
@@ -26,20 +26,21 @@ class GrantBackend:
         if not person.is_active or not person.is_authenticated or "." not in capability:
             return False
         actor = Actor.of(person)
-        if held_nodes(SiteGrant, actor, capability, "site").exists():
+        held = held_today(actor)
+        if any(one.gives(capability, "site") for one in held):
             return True
         if isinstance(node, Project):
             return self._on_project(actor, capability, node)
         if isinstance(node, Department):
             return node.pk in held_departments(actor, capability)
         if isinstance(node, Pool):
-            return held_nodes(PoolGrant, actor, capability, "pool").filter(content_object=node).exists()
+            return any(one.gives(capability, "pool") and one.node == node.pk for one in held)
         return False
 
     def _on_project(self, actor: Actor, capability: str, project: Project) -> bool:
-        if held_nodes(ProjectGrant, actor, capability, "project").filter(content_object=project).exists():
+        if any(one.gives(capability, "project") and one.node == project.pk for one in held_today(actor)):
             return True
-        home = Placement.objects.on(day_of_today()).filter(project=project).values_list("department_id", flat=True).first()
+        home = (
+            Placement.objects.on(day_of_today()).filter(project=project).values_list("department_id", flat=True).first()
+        )
         return home is not None and home in held_departments(actor, capability)
-
-

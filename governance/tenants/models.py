@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
 from guardian.models import UserObjectPermissionBase
 
 from governance.access.actor import Actor
+from governance.access.memory import remembered
 from governance.access.named import Named
 from governance.access.rules import roles_with
 from governance.catalogue.models import Cluster, Dated, Installation, Pool, days_in_order, never_overlap
@@ -194,7 +195,12 @@ class PoolGrant(DatedGrant):
         constraints = _grant_constraints("pool_grant")
 
 
-GRANTS: dict[str, type[DatedGrant]] = {"site": SiteGrant, "department": DepartmentGrant, "project": ProjectGrant, "pool": PoolGrant}
+GRANTS: dict[str, type[DatedGrant]] = {
+    "site": SiteGrant,
+    "department": DepartmentGrant,
+    "project": ProjectGrant,
+    "pool": PoolGrant,
+}
 
 
 def day_of_today() -> date:
@@ -206,24 +212,81 @@ def held_nodes(grants: type[DatedGrant], actor: Actor, capability: str, scope: s
     """Ids of the nodes of kind `scope` on which a grant gives the actor `capability` today."""
     if actor.person is None:
         return grants.objects.none().values("content_object_id")
-    held = grants.objects.on(day_of_today()).filter(user=actor.person, permission__codename__in=roles_with(capability, scope))
+    held = grants.objects.on(day_of_today()).filter(
+        user=actor.person, permission__codename__in=roles_with(capability, scope)
+    )
     return held.values("content_object_id")
+
+
+class Held(NamedTuple):
+    """A role held today, and on which node; the site has the code "". `homes`: departments a project was ever at home in."""
+
+    scope: str
+    role: str
+    node: int
+    code: str
+    homes: list[int]
+
+    def gives(self, capability: str, scope: str) -> bool:
+        """Whether this grant gives the capability on a node of kind `scope`."""
+        return self.scope == scope and self.role in roles_with(capability, scope)
+
+
+HELD_TODAY = """
+SELECT g.scope, p.codename, g.node, g.code,
+    CASE g.scope WHEN 'project' THEN ARRAY(SELECT department_id FROM placement WHERE project_id = g.node) ELSE '{}' END
+FROM (
+    SELECT 'site' AS scope, permission_id, user_id, from_on, to_on, content_object_id AS node, '' AS code FROM site_grant
+    UNION ALL
+    SELECT 'department', permission_id, user_id, from_on, to_on, d.id, d.code FROM department_grant JOIN department AS d ON d.id = content_object_id
+    UNION ALL
+    SELECT 'project', permission_id, user_id, from_on, to_on, j.id, j.code FROM project_grant JOIN project AS j ON j.id = content_object_id
+    UNION ALL
+    SELECT 'pool', permission_id, user_id, from_on, to_on, o.id, o.code FROM pool_grant JOIN pool AS o ON o.id = content_object_id
+) AS g JOIN auth_permission AS p ON p.id = g.permission_id
+WHERE g.user_id = %(person)s AND (g.from_on IS NULL OR g.from_on <= %(today)s) AND (g.to_on IS NULL OR g.to_on > %(today)s)
+"""
+
+
+def held_today(actor: Actor) -> tuple[Held, ...]:
+    """Every role the actor holds today, by one question."""
+    return () if actor.person is None else _held_today(actor.person.pk)
+
+
+@remembered
+def _held_today(person: int) -> tuple[Held, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(HELD_TODAY, {"person": person, "today": day_of_today()})
+        return tuple(Held(*row) for row in cursor.fetchall())
 
 
 def held_departments(actor: Actor, capability: str) -> list[int]:
     """Ids of the departments on which the actor holds `capability`, with all below them."""
-    granted = set(held_nodes(DepartmentGrant, actor, capability, "department").values_list("content_object_id", flat=True))
+    granted = {held.node for held in held_today(actor) if held.gives(capability, "department")}
     return sorted(with_descendants(granted)) if granted else []
+
+
+@remembered
+def department_tree() -> dict[int, Department]:
+    """Every department by its id, by one question."""
+    return {one.pk: one for one in Department.objects.all()}
 
 
 def with_descendants(departments: set[int]) -> set[int]:
     """The ids given and those of every department below them."""
     children: dict[int | None, list[int]] = {}
-    for pk, parent in Department.objects.values_list("pk", "parent_id"):
-        children.setdefault(parent, []).append(pk)
+    for one in department_tree().values():
+        children.setdefault(one.parent_id, []).append(one.pk)
     found, todo = set(departments), list(departments)
     while todo:
         below = [pk for pk in children.get(todo.pop(), []) if pk not in found]
         found.update(below)
         todo.extend(below)
     return found
+
+
+def codes_below(code: str) -> set[str]:
+    """The codes of the department with this code and of every one below it; none where there is no such department."""
+    tree = department_tree()
+    own = {one.pk for one in tree.values() if one.code == code}
+    return {tree[pk].code for pk in with_descendants(own)}

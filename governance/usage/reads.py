@@ -17,7 +17,17 @@ from governance.catalogue.models import Cluster
 from governance.catalogue.reads import installation
 from governance.catalogue.rules import Part, parts
 from governance.errors import N_, NotFound
-from governance.tenants.models import AccountMapping, Login, Placement, Project, ProjectGrant, held_departments, held_nodes
+from governance.tenants.models import (
+    UNATTRIBUTED,
+    AccountMapping,
+    Login,
+    Placement,
+    Project,
+    ProjectGrant,
+    codes_below,
+    held_departments,
+    held_nodes,
+)
 from governance.tenants.rules import Mapping, Owners
 
 from . import rules
@@ -120,14 +130,14 @@ class Counting:
 
 def runs(first_on: date, last_on: date, *, actor: Actor, limit: int = 200, department: str | None = None, **filters: str) -> RunsOfFigure:
     """The runs behind a figure: those that used something in [first_on, last_on] and whose use was counted under `filters`
-    (project, pool, model, account, user, qos, outcome, cluster), as far as the actor may see them."""
+    (project, pool, model, account, user, qos, outcome, cluster), as far as the actor may see them. `department`: at home in it or below."""
     shown: list[RunUse] = []
     counted = 0
     for cluster in Cluster.objects.filter(**({"code": filters["cluster"]} if "cluster" in filters else {})).order_by("code"):
-        visible = _Visible(actor)
+        visible = _Visible(actor, department)
         counting = Counting(cluster)
         for run in _candidates(cluster, first_on, last_on, filters):
-            uses = [u for u in counting.days(run, first_on, last_on) if _matches(u, filters) and visible(run, u, department)]
+            uses = [u for u in counting.days(run, first_on, last_on) if _matches(u, filters) and visible(run, u)]
             if uses:
                 counted += 1
                 wall = sum({u.day: u.wall_seconds for u in uses}.values())
@@ -162,7 +172,8 @@ def run(cluster: str, job_id: str, submit: int, *, actor: Actor) -> RunDetail:
 class _Visible:
     """Whether an actor may see a run: its project's runs, or their own."""
 
-    def __init__(self, actor: Actor) -> None:
+    def __init__(self, actor: Actor, department: str | None = None) -> None:
+        self._departments = None if department is None else {UNATTRIBUTED} if department == UNATTRIBUTED else codes_below(department)
         self._everything = actor.may("run.view")
         self._own = set(Login.objects.filter(person=actor.person).values_list("cluster_id", "login")) if actor.person else set()
         departments = [] if self._everything else held_departments(actor, "run.view")
@@ -174,8 +185,8 @@ class _Visible:
         """Whether a run of this project may be seen."""
         return self._everything or project in self._projects or (run.cluster_id, run.user) in self._own
 
-    def __call__(self, run: Run, use: DayUse, department: str | None) -> bool:
-        if department is not None and self._homes(use.day).get(use.project) != department:
+    def __call__(self, run: Run, use: DayUse) -> bool:
+        if self._departments is not None and self._homes(use.day).get(use.project, UNATTRIBUTED) not in self._departments:
             return False
         return self.project(run, use.project)
 

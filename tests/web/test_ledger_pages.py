@@ -81,6 +81,15 @@ def test_the_runs_of_a_row_add_up_to_the_row(cast: Cast) -> None:
         assert sum(item["use"].milligpu_seconds for item in runs) == row.row.sums.milligpu_seconds
 
 
+def test_the_runs_behind_a_department_are_those_of_all_below_it(cast: Cast) -> None:
+    client = cast.client("finance")
+    for department in ("research", "vision", "unattributed"):
+        page = client.get(f"/ledger/{department}/{PERIOD}/")
+        runs = client.get(page.context["runs_url"]).context["shown"]
+        used = sum(item["use"].milligpu_seconds for item in runs)
+        assert used == page.context["total"].milligpu_seconds > 0
+
+
 def test_the_lines_of_a_row_add_up_to_the_row(cast: Cast) -> None:
     client = cast.client("approver")
     for row in client.get(f"/ledger/vision/{PERIOD}/?by=day").context["rows"]:
@@ -160,7 +169,7 @@ def test_an_empty_installation_says_what_will_appear_and_what_fills_it(db: None)
 
     client = Client()
     client.cookies["language"] = "en"
-    client.force_login(Person.objects.create_user("first"), backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(Person.objects.create_user("first"), backend="governance.access.backends.PasswordBackend")
     body = client.get("/").content.decode()
     assert "Nothing was metered yet" in body
     assert "manage.py import_usage" in body
@@ -205,6 +214,23 @@ def queries(cast: Cast, who: str, address: str) -> list[str]:
     with CaptureQueriesContext(connection) as asked:
         assert client.get(address).status_code == 200
     return [query["sql"] for query in asked]
+
+
+SETTLED = (
+    f"/ledger/?period={PERIOD}",
+    f"/ledger/vision/{PERIOD}/?by=project",
+    f"/ledger/vision/{PERIOD}/?by=user",
+    f"/ledger/vision/{PERIOD}/?by=day",
+    f"/ledger/~/{PERIOD}/?by=day&project=ocr",
+    f"/ledger/vision/{PERIOD}/lines/",
+)
+
+
+@pytest.mark.parametrize("address", SETTLED)
+@pytest.mark.parametrize("who", ["member", "lead", "approver", "viewer", "operator", "finance", "auditor"])
+def test_a_page_of_a_settled_month_asks_at_most_twelve_questions(cast: Cast, who: str, address: str) -> None:
+    asked = queries(cast, who, address)
+    assert len(asked) <= 12, "\n".join(statement[:160] for statement in asked)
 
 
 def run_page(cast: Cast, who: str, job_id: str) -> dict[str, object]:

@@ -55,7 +55,7 @@ def test_a_wrong_password_does_not_say_whether_the_name_exists(person: Person, c
 
 
 def test_signing_out_ends_the_session(person: Person, client: Client) -> None:
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person, backend="governance.access.backends.PasswordBackend")
     client.post("/sign-out/")
     assert client.get("/")["Location"].startswith("/sign-in/")
 
@@ -71,7 +71,7 @@ def test_a_form_without_its_token_is_refused_with_a_page_of_our_own(person: Pers
 def test_the_language_is_remembered_in_the_browser_and_on_the_person_with_an_audit_line(
     person: Person, client: Client
 ) -> None:
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person, backend="governance.access.backends.PasswordBackend")
     response = client.post("/language/", {"language": "zh-hans", "next": "/jobs/"})
     assert response["Location"] == "/jobs/"
     assert client.cookies["language"].value == "zh-hans"
@@ -82,7 +82,7 @@ def test_the_language_is_remembered_in_the_browser_and_on_the_person_with_an_aud
 
 
 def test_choosing_what_is_chosen_already_writes_no_audit_line(person: Person, client: Client) -> None:
-    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(person, backend="governance.access.backends.PasswordBackend")
     client.post("/theme/", {"theme": "dark"})
     assert not AuditLine.objects.filter(action="person.theme_chosen").exists()
 
