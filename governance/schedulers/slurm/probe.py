@@ -54,8 +54,8 @@ def _host(slurm: SlurmCommands) -> Iterator[Finding]:
     before = time.time()
     clock = slurm.clock()
     after = time.time()
-    # The clock was read between our two readings, and cut to a second: what lies between is no skew.
-    skew = 0 if before - 1 <= clock <= after + 1 else round(clock - (before + after) / 2)
+    # It was read between our two readings and cut to a second: what lies between is no skew.
+    skew = 0 if before - 1 <= clock <= after + 1 else round(clock + 0.5 - (before + after) / 2)
     if abs(skew) > MOST_SKEW_S:
         yield Finding("clock_skew", "warning", {"skew_s": skew, "clock": clock})
     else:
