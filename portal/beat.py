@@ -63,9 +63,12 @@ class LeasedScheduler(Scheduler):
         held = leases.hold(LEASE, self.owner, settings.BEAT_LEASE_SECONDS)
         if held and not self.leads:
             log.info("beat: this process leads")
-            for name, sent_at in leases.marks().items():
-                if name in self.schedule:
-                    self.schedule[name].last_run_at = sent_at
+            known = leases.marks()
+            for name, entry in self.schedule.items():
+                if name in known:
+                    entry.last_run_at = known[name]
+                else:  # counted from here, or a nightly entry would never be late before its first night
+                    leases.mark(name, datetime.now(UTC))
         self.leads = held
         return held
 
