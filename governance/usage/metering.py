@@ -70,6 +70,7 @@ class Meter:
         done = Metered(self.cluster.code)
         days = self.days(from_on, to_on)
         whole = from_on is None and to_on is None
+        refresh_statistics()
         for number, day in enumerate(days, start=1):
             with transaction.atomic():
                 written = self._rebuild(day)
@@ -155,6 +156,14 @@ def _places(catalogue: CatalogueDay, shapes: Sequence[tuple[Any, ...]]) -> Itera
 
 def _beginnings(words: Sequence[str]) -> str:
     return "^(" + "|".join(re.escape(word) for word in words) + ")"
+
+
+def refresh_statistics() -> None:
+    """Have the planner look at what an import has just filled: the columns by which runs are found."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.text("outgrown_partitions"))
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"ANALYZE {name} (cluster_id, job_id, submit_at, start_at, stop_at)")
 
 
 def submit_span(cursor: Any, cluster_id: int, start_at: datetime, end_at: datetime) -> tuple[datetime, datetime]:

@@ -61,6 +61,7 @@ FROM (
     LEFT JOIN meter_activity AS k ON k.job_id = r.job_id AND k.submit_at = r.submit_at AND k.from_at = s.from_at
     WHERE r.cluster_id = %(cluster)s AND r.submit_at >= %(low)s AND r.submit_at < %(high)s
         AND r.start_at < %(end_at)s AND r.stop_at >= %(start_at)s AND r.start_at <= %(through)s
+    OFFSET 0  -- a fence: without it each of the sums works out the same seconds and reasons again
 ) AS u
 CROSS JOIN LATERAL (
     -- Samples that say more than the wait (a job that was held again) are scaled down to it.
@@ -72,6 +73,7 @@ CROSS JOIN LATERAL (
                 AS capacity,
             CASE WHEN quota_s + capacity_s + other_s > wait_s THEN other_s * wait_s / (quota_s + capacity_s + other_s) ELSE other_s END AS other
     ) AS scaled
+    OFFSET 0
 ) AS v
 WHERE secs > 0 OR started OR ended  -- not a run last seen at the very midnight
 GROUP BY band, partition, gpu_type, node_list, account, "user", qos, outcome, has_gpu, gpu_unknown;

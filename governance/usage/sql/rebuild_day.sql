@@ -56,11 +56,11 @@ WITH place AS MATERIALIZED (
     GROUP BY s.band, p.pool, p.model, s.account, s."user", o.project, s.qos, s.outcome
 ), gone AS (
     DELETE FROM usage_day AS u
-    WHERE u.day = %(day)s AND u.cluster = %(code)s AND NOT EXISTS (
-        SELECT 1 FROM target AS t
-        WHERE (t.band, t.pool, t.model, t.account, t."user", t.project, t.qos, t.outcome)
-            = (u.band, u.pool, u.model, u.account, u."user", u.project, u.qos, u.outcome)
-    )
+    -- NOT IN (no part of a key is ever null) is looked up in a hash; for NOT EXISTS a planner without statistics of a new
+    -- table compares every fact with every other.
+    WHERE u.day = %(day)s AND u.cluster = %(code)s
+        AND (u.band, u.pool, u.model, u.account, u."user", u.project, u.qos, u.outcome)
+            NOT IN (SELECT t.band, t.pool, t.model, t.account, t."user", t.project, t.qos, t.outcome FROM target AS t)
     RETURNING 1
 ), written AS (
     INSERT INTO usage_day AS u (day, cluster, band, pool, model, account, "user", project, qos, outcome, milligpu_seconds, cpu_seconds,
