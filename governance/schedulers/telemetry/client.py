@@ -57,7 +57,8 @@ def secret(reference: str) -> str:
         except (OSError, UnicodeDecodeError) as fault:
             raise SourceFault("secret_missing", reference=reference, reason=type(fault).__name__) from None
     else:
-        raise SourceFault("secret_missing", reference=kind, reason="a reference is env:NAME or file:/path")
+        # What is no reference may be the secret itself: it is not repeated.
+        raise SourceFault("secret_missing", reason="a reference is env:NAME or file:/path")
     if not found.strip():
         raise SourceFault("secret_missing", reference=reference, reason="empty")
     return found.strip()
@@ -131,7 +132,7 @@ class Prometheus:
     def _ask(self, method: str, path: str, given: Mapping[str, str]) -> httpx.Response:
         retrying = Retrying(
             stop=stop_after_attempt(self._endpoint.attempts),
-            wait=wait_exponential_jitter(initial=0.5, max=15),
+            wait=wait_exponential_jitter(multiplier=0.5, max=15),
             retry=retry_if_exception(_passes),
             reraise=True,
         )

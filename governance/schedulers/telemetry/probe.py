@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from governance.schedulers.live import Finding, SourceFault
 
+from . import queries
 from .client import Prometheus
 from .collect import node_label
 from .labels import LabelMap, named_maps
@@ -81,7 +82,7 @@ def _labels(client: Prometheus, by: LabelMap, metric: str, now: float) -> Iterat
 
 
 def _rhythm(client: Prometheus, metric: str, step: int, now: float) -> Iterator[Finding]:
-    found = client.query(f"quantile(0.5, count_over_time({metric}[{RECENT_S}s]))", now)
+    found = client.query(f"quantile(0.5, count_over_time({metric}{queries.window(RECENT_S)}))", now)
     usual = found[0].points[0][1] if found else 0
     if usual >= 1:
         every = round(RECENT_S / usual)

@@ -19,7 +19,7 @@ from governance.catalogue.models import Cluster
 from governance.catalogue.reads import installation
 from governance.schedulers.telemetry.activity import IdleRules
 from governance.schedulers.telemetry.client import Prometheus
-from governance.schedulers.telemetry.collect import NodeReader, Span, node_label, shards
+from governance.schedulers.telemetry.collect import NODES_AT_ONCE, NodeReader, Span, node_label, shards
 from governance.schedulers.telemetry.labels import LabelMap
 
 from .. import watermarks
@@ -44,6 +44,7 @@ class How:
     by: LabelMap
     rules: IdleRules
     step: int = 60
+    nodes_at_once: int = NODES_AT_ONCE
 
 
 @dataclass
@@ -138,7 +139,7 @@ class Pull:
             return
         attempts = Attempts(self._cluster, low, high)
         reader = NodeReader(self._client, self._how.by, label, self._how.rules, self._how.step, attempts)
-        groups = shards(nodes)
+        groups = shards(nodes, self._how.nodes_at_once)
         for number, group in enumerate(groups, start=1):
             reached = min(end, until) if number == len(groups) and continues else None
             self._piece(reader, group, day, span, until, reached)

@@ -7,7 +7,8 @@ from governance.schedulers.live import SourceFault
 
 FAULTS: dict[str, str] = {
     "unreachable": N_(
-        "The telemetry source of “%(cluster)s” cannot be reached (%(detail)s). Check address, certificate and network; the next pull goes on."
+        "The telemetry source of “%(cluster)s” cannot be reached (%(detail)s). Check address, certificate and network;"
+        " the next pull goes on."
     ),
     "refused": N_(
         "The telemetry source of “%(cluster)s” refused the sign-in (%(detail)s). Check the token or password it refers to."
