@@ -26,7 +26,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not _may_scrape(request):
         raise Http404
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Figures())  # type: ignore[arg-type]
+    registry.register(Figures())
     try:
         return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
     except DatabaseError:

@@ -24,7 +24,7 @@ class LanguageMiddleware:
         chosen = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
         language = chosen if chosen in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
         with translation.override(language):
-            request.LANGUAGE_CODE = language  # type: ignore[attr-defined]
+            request.LANGUAGE_CODE = language
             response = self.get_response(request)
         response.headers.setdefault("Content-Language", language)
         return response
@@ -52,5 +52,5 @@ class ActorMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         address = request.META.get("REMOTE_ADDR", "")
         user = request.user
-        request.actor = Actor.of(user, address) if user.is_authenticated else Actor.anonymous(address)  # type: ignore[attr-defined,arg-type]
+        request.actor = Actor.of(user, address) if user.is_authenticated else Actor.anonymous(address)  # type: ignore[attr-defined]
         return self.get_response(request)

@@ -29,9 +29,13 @@ def at(text: str) -> int:
     return int(datetime.fromisoformat(text if "+" in text or text.endswith("Z") else f"{text}+08:00").timestamp())
 
 
-def line(job: int | str, submit: str, start: str | None, end: str | None, *, gpus: int | None = 8, **other: Any) -> dict[str, str]:
+def line(
+    job: int | str, submit: str, start: str | None, end: str | None, *, gpus: int | None = 8, **other: Any
+) -> dict[str, str]:
     """One record as sacct prints it in UTC epochs; times are ISO, Shanghai's unless they say. `gpus=None`: asked for, not counted."""
-    seconds = {name: at(value) if value else None for name, value in {"Submit": submit, "Start": start, "End": end}.items()}
+    seconds = {
+        name: at(value) if value else None for name, value in {"Submit": submit, "Start": start, "End": end}.items()
+    }
     kind = other.pop("kind", "")
     tres = f"cpu={other.get('AllocCPUS', 64)},mem=512G,node=1"
     counted = f",gres/gpu{':' + kind if kind else ''}={gpus}" + (f",gres/gpu={gpus}" if kind else "")
@@ -81,7 +85,14 @@ def company(**changes: Any) -> dict[str, Any]:
             {"code": "rank", "name": {"zh": "排序", "en": "Ranking"}, "placements": [{"department": "search"}]},
         ],
         "accelerators": [
-            {"code": "h800", "vendor": "NVIDIA", "name": "H800", "memory_gib": 80, "power_watts": 700, "aliases": ["NVIDIA-H800"]},
+            {
+                "code": "h800",
+                "vendor": "NVIDIA",
+                "name": "H800",
+                "memory_gib": 80,
+                "power_watts": 700,
+                "aliases": ["NVIDIA-H800"],
+            },
             {"code": "l20", "vendor": "NVIDIA", "name": "L20", "memory_gib": 48, "power_watts": 275},
         ],
         "clusters": [
@@ -90,12 +101,38 @@ def company(**changes: Any) -> dict[str, Any]:
                 "name": {"zh": "北京", "en": "Beijing"},
                 "scheduler": {"kind": "files", "time_zone": "UTC"},
                 "pools": [
-                    {"code": "train-h800", "name": "train", "purpose": "training", "partitions": ["train"], "accelerators": ["h800"]},
-                    {"code": "infer-l20", "name": "infer", "purpose": "inference", "partitions": ["infer*"], "accelerators": ["l20"]},
+                    {
+                        "code": "train-h800",
+                        "name": "train",
+                        "purpose": "training",
+                        "partitions": ["train"],
+                        "accelerators": ["h800"],
+                    },
+                    {
+                        "code": "infer-l20",
+                        "name": "infer",
+                        "purpose": "inference",
+                        "partitions": ["infer*"],
+                        "accelerators": ["l20"],
+                    },
                 ],
                 "nodes": [
-                    {"names": "gpu[001-004]", "pool": "train-h800", "accelerator": "h800", "accelerators": 8, "cpus": 128, "memory_gib": 1024},
-                    {"names": "inf[001-002]", "pool": "infer-l20", "accelerator": "l20", "accelerators": 4, "cpus": 64, "memory_gib": 512},
+                    {
+                        "names": "gpu[001-004]",
+                        "pool": "train-h800",
+                        "accelerator": "h800",
+                        "accelerators": 8,
+                        "cpus": 128,
+                        "memory_gib": 1024,
+                    },
+                    {
+                        "names": "inf[001-002]",
+                        "pool": "infer-l20",
+                        "accelerator": "l20",
+                        "accelerators": 4,
+                        "cpus": 64,
+                        "memory_gib": 512,
+                    },
                 ],
             }
         ],
@@ -105,7 +142,14 @@ def company(**changes: Any) -> dict[str, Any]:
         ],
         "prices": [
             {"pool": "train-h800", "accelerator": "h800", "qos": "*", "gpu_hour": "10.00"},
-            {"pool": "infer-l20", "accelerator": "*", "qos": "*", "gpu_hour": "3.00", "cpu_core_hour": "0.10", "memory_gib_hour": "0.01"},
+            {
+                "pool": "infer-l20",
+                "accelerator": "*",
+                "qos": "*",
+                "gpu_hour": "3.00",
+                "cpu_core_hour": "0.10",
+                "memory_gib_hour": "0.01",
+            },
         ],
         **changes,
     }
@@ -116,12 +160,16 @@ def declare(**changes: Any) -> None:
     load(company(**changes), actor=MACHINE)
 
 
-def bring(folder: Path, rows: Iterable[dict[str, str]], *, observed_at: str | None = None, cluster: str = "bj") -> Counts:
+def bring(
+    folder: Path, rows: Iterable[dict[str, str]], *, observed_at: str | None = None, cluster: str = "bj"
+) -> Counts:
     """Import the records through a file."""
     path = folder / f"sacct-{len(list(folder.iterdir()))}.txt"
     path.write_text(text(rows), encoding="utf-8")
     seen = datetime.fromtimestamp(at(observed_at), UTC) if observed_at else None
-    (counts,) = usage.import_files(cluster, [str(path)], actor=MACHINE, options=ReadOptions(time_zone="UTC"), observed_at=seen)
+    (counts,) = usage.import_files(
+        cluster, [str(path)], actor=MACHINE, options=ReadOptions(time_zone="UTC"), observed_at=seen
+    )
     return counts
 
 

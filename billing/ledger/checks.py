@@ -28,7 +28,12 @@ def _entries_balance() -> Check:
         "SELECT count(*), count(*) FILTER (WHERE coalesce(total, 0) <> 0 OR total IS NULL), coalesce(sum(total), 0)"
         " FROM entry LEFT JOIN (SELECT entry_id, sum(amount) AS total FROM line GROUP BY 1) l ON l.entry_id = entry.id"
     )
-    return Check(7, N_("every entry balances"), wrong == 0 and total == 0, {"entries": entries, "entries_off": wrong, "sum": str(total)})
+    return Check(
+        7,
+        N_("every entry balances"),
+        wrong == 0 and total == 0,
+        {"entries": entries, "entries_off": wrong, "sum": str(total)},
+    )
 
 
 def _posted_is_priced(progress: Progress | None) -> Check:
@@ -48,15 +53,23 @@ def _posted_is_priced(progress: Progress | None) -> Check:
         if progress:
             progress(number, len(days))
     waiting = PostedDay.objects.count() - standing
-    return Check(8, N_("what is posted is the priced usage"), wrong == 0, {"days": standing, "days_off": wrong, "days_waiting": waiting})
+    return Check(
+        8,
+        N_("what is posted is the priced usage"),
+        wrong == 0,
+        {"days": standing, "days_off": wrong, "days_waiting": waiting},
+    )
 
 
 def _prices_are_of_their_day() -> Check:
     overlaps = _row(
-        "SELECT count(*) FROM price a JOIN price b ON a.id < b.id AND (a.pool, a.accelerator, a.qos, a.band) = (b.pool, b.accelerator, b.qos, b.band)"
+        "SELECT count(*) FROM price a JOIN price b ON a.id < b.id"
+        " AND (a.pool, a.accelerator, a.qos, a.band) = (b.pool, b.accelerator, b.qos, b.band)"
         " AND daterange(a.from_on, a.to_on) && daterange(b.from_on, b.to_on)"
     )[0]
-    return Check(9, N_("a price is the price of its day"), overlaps == 0, {"prices": Price.objects.count(), "overlaps": overlaps})
+    return Check(
+        9, N_("a price is the price of its day"), overlaps == 0, {"prices": Price.objects.count(), "overlaps": overlaps}
+    )
 
 
 def _row(statement: str) -> tuple[Any, ...]:

@@ -46,7 +46,8 @@ class Entry(models.Model):
             models.CheckConstraint(name="entry_kind_known", condition=Q(kind__in=("use", "correction"))),
             models.CheckConstraint(
                 name="entry_correction_says_why",
-                condition=Q(kind="use", revision=1, corrects__isnull=True) | (Q(kind="correction", corrects__isnull=False) & ~Q(reason="")),
+                condition=Q(kind="use", revision=1, corrects__isnull=True)
+                | (Q(kind="correction", corrects__isnull=False) & ~Q(reason="")),
             ),
         ]
         indexes = [models.Index(name="entry_period", fields=["period", "used_on"])]
@@ -79,7 +80,13 @@ class Line(models.Model):
         constraints = [
             models.CheckConstraint(
                 name="line_account_complete",
-                condition=(Q(account_kind="department") & ~Q(department="") & ~Q(project="") & ~Q(measure="") & Q(share_percent__isnull=False, unit_price__isnull=False))
+                condition=(
+                    Q(account_kind="department")
+                    & ~Q(department="")
+                    & ~Q(project="")
+                    & ~Q(measure="")
+                    & Q(share_percent__isnull=False, unit_price__isnull=False)
+                )
                 | Q(account_kind="pool", department="", project=""),
             ),
         ]
@@ -100,5 +107,3 @@ class PostedDay(models.Model):
 
     class Meta:
         db_table = "posted_day"
-
-

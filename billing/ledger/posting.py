@@ -22,7 +22,7 @@ from governance.usage import watermarks
 from governance.usage.ingest import copy_rows
 
 from . import sql
-from .models import Entry, Line, Period, PostedDay
+from .models import Entry, Period, PostedDay
 from .rules import USE, Share, month_of
 
 LATE_RECORDS, CHANGED_TERMS = "late_records", "changed_terms"
@@ -45,16 +45,27 @@ class Difference(NamedTuple):
     amount: Decimal
 
 
+#: A line as it is written: what its entry's lines share, then a Difference's fields in their order.
+LINE_COLUMNS = (
+    "entry_id", "used_on", "cluster", "charge_kind", "account_kind", "band", "project", "department", "user", "pool", "model", "qos",
+    "measure", "quantity", "share_percent", "unit_price", "amount",
+)  # fmt: skip
+LINE_TYPES = ("int8", "date", "text", "text", "text", *("text",) * 8, *("numeric",) * 4)
+
+
 class PayerHistory:
     """Who pays for which project on which days, read once. A snapshot."""
 
     def __init__(self) -> None:
         shares: dict[int, list[Share]] = {}
-        for placement, department, percent in PayerShare.objects.order_by("department__code").values_list("placement", "department__code", "percent"):
+        for placement, department, percent in PayerShare.objects.order_by("department__code").values_list(
+            "placement", "department__code", "percent"
+        ):
             shares.setdefault(placement, []).append(Share(department, percent))
         placements = Placement.objects.values_list("pk", "from_on", "to_on", "project__code", "department__code")
         self._spans = [
-            ((low, high), project, shares.get(pk, [Share(home, Decimal(100))])) for pk, low, high, project, home in placements
+            ((low, high), project, shares.get(pk, [Share(home, Decimal(100))]))
+            for pk, low, high, project, home in placements
         ]
 
     def on(self, day: date) -> dict[str, list[Share]]:
@@ -73,8 +84,10 @@ class Rating:
         """What the journal lacks for the cluster's day. Call it inside a transaction, after the day's lock where it will be posted."""
         with connection.cursor() as cursor:
             cursor.execute(sql.text("tariff_tables"))
-            where = [day, cluster]
-            cursor.execute("SELECT DISTINCT pool, model, qos, band FROM usage_day WHERE day = %s AND cluster = %s", where)
+            where: list[Any] = [day, cluster]
+            cursor.execute(
+                "SELECT DISTINCT pool, model, qos, band FROM usage_day WHERE day = %s AND cluster = %s", where
+            )
             tariff = self.prices.on(day)
             priced = [
                 (*kind, measure, price)
@@ -86,8 +99,8 @@ class Rating:
             copy_rows(cursor, "tariff", columns, ("text",) * 5 + ("numeric",), priced)
             cursor.execute("SELECT DISTINCT project FROM usage_day WHERE day = %s AND cluster = %s", where)
             payers = list(_payer_rows(self.payers.on(day), [project for (project,) in cursor.fetchall()]))
-            columns = ("project", "department", "percent", "paid_before", "paid_to")
-            copy_rows(cursor, "payer", columns, ("text", "text", "numeric", "numeric", "numeric"), payers)
+            paid = ("project", "department", "percent", "paid_before", "paid_to")
+            copy_rows(cursor, "payer", paid, ("text", "text", "numeric", "numeric", "numeric"), payers)
             cursor.execute(sql.text("difference"), {"day": day, "cluster": cluster})
             return [Difference(*row) for row in cursor.fetchall()]
 
@@ -116,7 +129,8 @@ def open_days(cluster: Cluster | None = None) -> list[date]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT f.day FROM fact_day f LEFT JOIN posted_day p ON p.cluster_id = f.cluster_id AND p.day = f.day"
-            " WHERE (%s::bigint IS NULL OR f.cluster_id = %s) AND (p.day IS NULL OR p.is_stale OR p.fact_revision <> f.revision) ORDER BY 1",
+            " WHERE (%s::bigint IS NULL OR f.cluster_id = %s)"
+            " AND (p.day IS NULL OR p.is_stale OR p.fact_revision <> f.revision) ORDER BY 1",
             [cluster.pk if cluster else None] * 2,
         )
         return [day for (day,) in cursor.fetchall()]
@@ -153,32 +167,23 @@ def _write(cluster: Cluster, day: date, found: list[Difference], by: str) -> Ent
         corrects=first,
         posted_by=by,
     )
-    shared = {"entry_id": entry.pk, "used_on": day, "cluster": cluster.code, "charge_kind": USE}
-    lines = [
-        Line(
-            **shared,
-            account_kind="department",
-            band=d.band,
-            project=d.project,
-            department=d.department,
-            user=d.user,
-            pool=d.pool,
-            model=d.model,
-            qos=d.qos,
-            measure=d.measure,
-            quantity=d.quantity,
-            share_percent=d.percent,
-            unit_price=d.unit_price,
-            amount=d.amount,
-        )
-        for d in found
-    ]
+    _write_lines(entry, cluster, found)
+    return entry
+
+
+def _write_lines(entry: Entry, cluster: Cluster, found: list[Difference]) -> None:
+    """What each department owes and what the pools recover; by COPY, since a day has thousands of lines and objects cost more than rows."""
+    common = (entry.pk, entry.used_on, cluster.code, USE)
     recovered: dict[str, Decimal] = {}
+    rows: list[tuple[Any, ...]] = []
     for d in found:
         recovered[d.pool] = recovered.get(d.pool, Decimal(0)) + d.amount
-    lines += [Line(**shared, account_kind="pool", pool=pool, quantity=0, amount=-amount) for pool, amount in recovered.items()]
-    Line.objects.bulk_create(lines, batch_size=2000)
-    return entry
+        rows.append((*common, "department", *d))
+    nobody = ("",) * 4  # band, project, department, user
+    for pool, amount in recovered.items():
+        rows.append((*common, "pool", *nobody, pool, "", "", "", Decimal(0), None, None, -amount))
+    with connection.cursor() as cursor:
+        copy_rows(cursor, "line", LINE_COLUMNS, LINE_TYPES, rows)
 
 
 def _reason(cluster: Cluster, day: date) -> str:
@@ -203,4 +208,3 @@ def _booking_period(day: date) -> Period:
         if later.state != "open":
             raise NotTheMoment(N_("No period after %(period)s is open: open one before posting."), period=code)
     return later
-

@@ -145,7 +145,8 @@ def _hours(query: Query, actor: Actor) -> dict[tuple[str, ...], Sums]:
     width = len(keys)
     for row in _rows(statement, [*query.span, *given]):
         milli, card, *rest = row[width:]
-        found[row[:width]] = Sums(int(milli), Decimal(card), *(int(value) for value in rest))
+        cpu, node, wall, memory, started, ended = (int(value) for value in rest)
+        found[row[:width]] = Sums(int(milli), Decimal(card), cpu, node, wall, memory, started, ended)
     return found
 
 

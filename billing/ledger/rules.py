@@ -62,7 +62,9 @@ def span_of(period: str) -> Span:
             after = date(first.year + first.month // 12, first.month % 12 + 1, 1)
             found = Span(first, date.fromordinal(after.toordinal() - 1))
     except ValueError:
-        raise BadData(N_("“%(period)s” is no period. Write 2026-06, 2026 or 2026-06-01..2026-06-30."), period=period) from None
+        raise BadData(
+            N_("“%(period)s” is no period. Write 2026-06, 2026 or 2026-06-01..2026-06-30."), period=period
+        ) from None
     if found.first_on > found.last_on:
         raise BadData(N_("The period “%(period)s” ends before it begins."), period=period)
     return found

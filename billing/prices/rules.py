@@ -61,5 +61,8 @@ class Tariff:
 
 def _fits(price: PriceOfDay, pool: str, model: str, qos: str, band: str) -> bool:
     return (
-        price.pool in (ANY, pool) and price.accelerator in (ANY, model) and price.qos in (ANY, qos) and price.band in (ANY, band)
+        price.pool in (ANY, pool)
+        and price.accelerator in (ANY, model)
+        and price.qos in (ANY, qos)
+        and price.band in (ANY, band)
     )

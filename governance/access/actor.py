@@ -46,6 +46,8 @@ def require(actor: Actor, capability: str, node: Any = None) -> None:
     """Raise NotAllowed unless the actor holds `capability` on `node`, or on the site when None."""
     if not actor.may(capability, node):
         raise NotAllowed(
-            N_("This needs the right “%(capability)s”, which your roles do not include. Ask the security administrator for it."),
+            N_(
+                "This needs the right “%(capability)s”, which your roles do not include. Ask the security administrator for it."
+            ),
             capability=capability,
         )

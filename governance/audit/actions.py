@@ -14,7 +14,13 @@ from .models import AuditLine
 
 
 def record(
-    actor: Actor, action: str, kind: str, code: str, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
+    actor: Actor,
+    action: str,
+    kind: str,
+    code: str,
+    *,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
 ) -> None:
     """Write one audit line in the transaction of the change it tells of.
 

@@ -23,15 +23,25 @@ class CatalogueHistory:
     """Pools, aliases and nodes of one cluster with their days. A snapshot: make a new one per metering call."""
 
     def __init__(self, cluster: Cluster) -> None:
-        pools = {pool.code: frozenset(m.code for m in pool.accelerators.all()) for pool in Pool.objects.filter(cluster=cluster).prefetch_related("accelerators")}
+        pools = {
+            pool.code: frozenset(m.code for m in pool.accelerators.all())
+            for pool in Pool.objects.filter(cluster=cluster).prefetch_related("accelerators")
+        }
         self._declared = pools
-        partitions = PoolPartition.objects.filter(pool__cluster=cluster).values_list("from_on", "to_on", "pattern", "pool__code")
+        partitions = PoolPartition.objects.filter(pool__cluster=cluster).values_list(
+            "from_on", "to_on", "pattern", "pool__code"
+        )
         self._claims = [((low, high), Claim(pattern, pool, pools[pool])) for low, high, pattern, pool in partitions]
         self._aliases: dict[str, str] = {}
         for code, aliases in AcceleratorModel.objects.values_list("code", "aliases"):
             self._aliases.update({name.lower(): code for name in [code, *aliases]})
         terms = NodeTerm.objects.filter(node__cluster=cluster, accelerators__gt=0)
-        self._terms = [((low, high), node, pool, model) for low, high, node, pool, model in terms.values_list("from_on", "to_on", "node__name", "pool__code", "model__code")]
+        self._terms = [
+            ((low, high), node, pool, model)
+            for low, high, node, pool, model in terms.values_list(
+                "from_on", "to_on", "node__name", "pool__code", "model__code"
+            )
+        ]
 
     def on(self, day: date) -> CatalogueDay:
         """The catalogue as it stands on `day`."""
@@ -42,7 +52,9 @@ class CatalogueHistory:
         return CatalogueDay(
             claims=tuple(claim for span, claim in self._claims if holds(span, day)),
             aliases=self._aliases,
-            pool_models={pool: declared or frozenset(installed.get(pool, ())) for pool, declared in self._declared.items()},
+            pool_models={
+                pool: declared or frozenset(installed.get(pool, ())) for pool, declared in self._declared.items()
+            },
             node_models=_node_models(terms),
         )
 

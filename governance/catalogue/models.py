@@ -32,13 +32,18 @@ def never_overlap(name: str, *keys: str) -> ExclusionConstraint:
     """Two rows with equal `keys` never hold on the same day."""
     return ExclusionConstraint(
         name=name,
-        expressions=[*((key, RangeOperators.EQUAL) for key in keys), (DayRange("from_on", "to_on"), RangeOperators.OVERLAPS)],
+        expressions=[
+            *((key, RangeOperators.EQUAL) for key in keys),
+            (DayRange("from_on", "to_on"), RangeOperators.OVERLAPS),
+        ],
     )
 
 
 def days_in_order(name: str) -> models.CheckConstraint:
     """`from_on` lies before `to_on`."""
-    return models.CheckConstraint(name=name, condition=Q(from_on__isnull=True) | Q(to_on__isnull=True) | Q(from_on__lt=F("to_on")))
+    return models.CheckConstraint(
+        name=name, condition=Q(from_on__isnull=True) | Q(to_on__isnull=True) | Q(from_on__lt=F("to_on"))
+    )
 
 
 class Dated(models.Model):
@@ -57,13 +62,24 @@ class Installation(models.Model):
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     time_zone = models.CharField(max_length=64, default="Asia/Shanghai")
     currency = models.CharField(max_length=3, default="CNY")
-    bands = models.JSONField(default=list)  # [{"code": "day", "from": "07:00", "to": "22:00"}, {"code": "night"}]; [] is one band "day"
+    bands = models.JSONField(
+        default=list
+    )  # [{"code": "day", "from": "07:00", "to": "22:00"}, {"code": "night"}]; [] is one band "day"
 
     class Meta:
         db_table = "installation"
         constraints = [models.CheckConstraint(name="installation_is_one_row", condition=Q(id=1))]
         permissions = [
-            (role, role) for role in ("capacity_manager", "operator", "finance", "leadership", "auditor", "administrator", "security")
+            (role, role)
+            for role in (
+                "capacity_manager",
+                "operator",
+                "finance",
+                "leadership",
+                "auditor",
+                "administrator",
+                "security",
+            )
         ]
         default_permissions = ()
 
@@ -81,7 +97,9 @@ class Place(Named):
     class Meta:
         db_table = "place"
         constraints = [
-            models.CheckConstraint(name="place_kind_known", condition=Q(kind__in=("region", "site", "room", "row", "rack"))),
+            models.CheckConstraint(
+                name="place_kind_known", condition=Q(kind__in=("region", "site", "room", "row", "rack"))
+            ),
             models.CheckConstraint(name="place_not_its_own_parent", condition=~Q(parent=F("id"))),
         ]
 
@@ -123,10 +141,14 @@ class Cluster(Named):
     """A scheduler instance, and how its records are to be read."""
 
     scheduler_kind = models.CharField(max_length=16, default="files")
-    scheduler_names = ArrayField(models.CharField(max_length=64), default=list, blank=True)  # [] means the code; ["*"] any
+    scheduler_names = ArrayField(
+        models.CharField(max_length=64), default=list, blank=True
+    )  # [] means the code; ["*"] any
     time_zone = models.CharField(max_length=64, default="UTC")
     tracks_gpus = models.BooleanField(default=True)
-    connection = models.JSONField(default=dict, blank=True)  # host, user, port, identity_file, known_hosts: references, never secrets
+    connection = models.JSONField(
+        default=dict, blank=True
+    )  # host, user, port, identity_file, known_hosts: references, never secrets
 
     class Meta:
         db_table = "cluster"
@@ -141,7 +163,11 @@ class Pool(Named):
 
     class Meta:
         db_table = "pool"
-        constraints = [models.CheckConstraint(name="pool_has_a_cluster", condition=Q(cluster__isnull=False) | Q(code=UNASSIGNED_POOL))]
+        constraints = [
+            models.CheckConstraint(
+                name="pool_has_a_cluster", condition=Q(cluster__isnull=False) | Q(code=UNASSIGNED_POOL)
+            )
+        ]
         permissions = [("capacity_manager", "capacity_manager")]
         default_permissions = ()
 
@@ -154,7 +180,10 @@ class PoolPartition(Dated):
 
     class Meta:
         db_table = "pool_partition"
-        constraints = [never_overlap("pool_partition_no_overlap", "pool", "pattern"), days_in_order("pool_partition_days")]
+        constraints = [
+            never_overlap("pool_partition_no_overlap", "pool", "pattern"),
+            days_in_order("pool_partition_days"),
+        ]
 
 
 class Node(models.Model):
@@ -202,11 +231,21 @@ class NodeState(models.Model):
     class Meta:
         db_table = "node_state"
         constraints = [
-            models.CheckConstraint(name="node_state_source_known", condition=Q(source__in=("hand", "event", "snapshot"))),
-            models.CheckConstraint(name="node_state_known", condition=Q(state__in=("in_service", "drained", "down", "repair", "spare", "burn_in", "reserved"))),
-            models.CheckConstraint(name="node_state_in_order", condition=Q(to_at__isnull=True) | Q(from_at__lt=F("to_at"))),
+            models.CheckConstraint(
+                name="node_state_source_known", condition=Q(source__in=("hand", "event", "snapshot"))
+            ),
+            models.CheckConstraint(
+                name="node_state_known",
+                condition=Q(state__in=("in_service", "drained", "down", "repair", "spare", "burn_in", "reserved")),
+            ),
+            models.CheckConstraint(
+                name="node_state_in_order", condition=Q(to_at__isnull=True) | Q(from_at__lt=F("to_at"))
+            ),
             ExclusionConstraint(
                 name="node_state_no_overlap",
-                expressions=[("node", RangeOperators.EQUAL), (InstantRange("from_at", "to_at"), RangeOperators.OVERLAPS)],
+                expressions=[
+                    ("node", RangeOperators.EQUAL),
+                    (InstantRange("from_at", "to_at"), RangeOperators.OVERLAPS),
+                ],
             ),
         ]

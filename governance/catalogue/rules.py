@@ -91,7 +91,9 @@ class CatalogueDay:
     claims: tuple[Claim, ...]
     aliases: Mapping[str, str]  # lower-cased alias or code -> model code
     pool_models: Mapping[str, frozenset[str]]  # pool -> models it is declared to have, else models of its nodes
-    node_models: Callable[[str], frozenset[str]] = field(default=lambda _: frozenset())  # node list -> models of its nodes
+    node_models: Callable[[str], frozenset[str]] = field(
+        default=lambda _: frozenset()
+    )  # node list -> models of its nodes
 
 
 def model_of_type(printed: str, aliases: Mapping[str, str]) -> str:
@@ -99,7 +101,9 @@ def model_of_type(printed: str, aliases: Mapping[str, str]) -> str:
     return aliases.get(printed.lower(), UNKNOWN_MODEL)
 
 
-def parts(day: CatalogueDay, partition: str, gpu_type: str, node_list: str, *, has_gpu: bool, gpu_unknown: bool) -> list[Part]:
+def parts(
+    day: CatalogueDay, partition: str, gpu_type: str, node_list: str, *, has_gpu: bool, gpu_unknown: bool
+) -> list[Part]:
     """Where the use of a run of this shape belongs, at least one part. `gpu_type` is the signature of `schedulers.slurm.tres`."""
     best = best_claims(day.claims, partition)
     if gpu_unknown or not has_gpu:

@@ -49,7 +49,10 @@ def note_nodes(cluster: Cluster, at: datetime, seen: Iterable[NodeRecord]) -> li
                 continue  # a snapshot older than what is known
             NodeState.objects.filter(pk=standing.pk).update(to_at=at)
             touched.append(Touched(at, None))
-        if now is not None and not NodeState.objects.filter(node=node).filter(Q(to_at__gt=at) | Q(from_at__gte=at)).exists():
+        if (
+            now is not None
+            and not NodeState.objects.filter(node=node).filter(Q(to_at__gt=at) | Q(from_at__gte=at)).exists()
+        ):
             state, cards = now
             NodeState.objects.create(
                 node=node, state=state, cards=cards, reason=record.reason[:300], from_at=at, source=SNAPSHOT
@@ -76,7 +79,9 @@ def note_events(cluster: Cluster, events: Iterable[NodeEvent]) -> list[Touched]:
 
 
 def _put_event(node: Node, state: str, from_at: datetime, to_at: datetime | None, reason: str) -> list[Touched]:
-    overlapping = NodeState.objects.select_for_update().filter(node=node).filter(Q(to_at__isnull=True) | Q(to_at__gt=from_at))
+    overlapping = (
+        NodeState.objects.select_for_update().filter(node=node).filter(Q(to_at__isnull=True) | Q(to_at__gt=from_at))
+    )
     if to_at is not None:
         overlapping = overlapping.filter(from_at__lt=to_at)
     standing = list(overlapping)
@@ -91,7 +96,12 @@ def _put_event(node: Node, state: str, from_at: datetime, to_at: datetime | None
         return []  # two events that overlap: the scheduler's history contradicts itself, what is there stands
     NodeState.objects.filter(pk__in=[s.pk for s in standing]).delete()
     NodeState.objects.create(
-        node=node, state=state, cards=cards if to_at is None else None, reason=reason[:300], from_at=from_at, to_at=to_at, source=EVENT
+        node=node,
+        state=state,
+        cards=cards if to_at is None else None,
+        reason=reason[:300],
+        from_at=from_at,
+        to_at=to_at,
+        source=EVENT,
     )
     return [Touched(min([from_at, *(s.from_at for s in standing)]), None)]
-

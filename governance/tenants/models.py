@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
 from django.db import connection, models
@@ -90,7 +90,7 @@ class Placement(Dated):
 
 
 class PayerShare(models.Model):
-    """A department's share of what a project costs under one placement; the shares of a placement sum to 100 (a deferred trigger sees to it)."""
+    """A department's share of a project's cost under one placement; its shares sum to 100 (a deferred trigger sees to it)."""
 
     placement = models.ForeignKey(Placement, on_delete=models.CASCADE, related_name="payers")
     department = models.ForeignKey(Department, on_delete=models.PROTECT)
@@ -140,7 +140,7 @@ class DatedGrant(UserObjectPermissionBase, Dated):
 
     granted_by = models.CharField(max_length=200, blank=True)
 
-    objects = DatedQuerySet.as_manager()
+    objects: ClassVar[Any] = DatedQuerySet.as_manager()
 
     class Meta:
         abstract = True
@@ -208,14 +208,9 @@ def day_of_today() -> date:
     return today(installation())
 
 
-def held_nodes(grants: type[DatedGrant], actor: Actor, capability: str, scope: str) -> models.QuerySet[Any]:
+def held_nodes(grants: type[DatedGrant], actor: Actor, capability: str, scope: str) -> set[int]:
     """Ids of the nodes of kind `scope` on which a grant gives the actor `capability` today."""
-    if actor.person is None:
-        return grants.objects.none().values("content_object_id")
-    held = grants.objects.on(day_of_today()).filter(
-        user=actor.person, permission__codename__in=roles_with(capability, scope)
-    )
-    return held.values("content_object_id")
+    return {held.node for held in held_today(actor) if GRANTS[held.scope] is grants and held.gives(capability, scope)}
 
 
 class Held(NamedTuple):
@@ -238,9 +233,11 @@ SELECT g.scope, p.codename, g.node, g.code,
 FROM (
     SELECT 'site' AS scope, permission_id, user_id, from_on, to_on, content_object_id AS node, '' AS code FROM site_grant
     UNION ALL
-    SELECT 'department', permission_id, user_id, from_on, to_on, d.id, d.code FROM department_grant JOIN department AS d ON d.id = content_object_id
+    SELECT 'department', permission_id, user_id, from_on, to_on, d.id, d.code FROM department_grant
+    JOIN department AS d ON d.id = content_object_id
     UNION ALL
-    SELECT 'project', permission_id, user_id, from_on, to_on, j.id, j.code FROM project_grant JOIN project AS j ON j.id = content_object_id
+    SELECT 'project', permission_id, user_id, from_on, to_on, j.id, j.code FROM project_grant
+    JOIN project AS j ON j.id = content_object_id
     UNION ALL
     SELECT 'pool', permission_id, user_id, from_on, to_on, o.id, o.code FROM pool_grant JOIN pool AS o ON o.id = content_object_id
 ) AS g JOIN auth_permission AS p ON p.id = g.permission_id

@@ -32,7 +32,10 @@ class Owners:
     def __init__(self, mappings: Iterable[Mapping]) -> None:
         self._by_pattern = {(m.account, m.user, m.qos): m.project for m in mappings}
         # Only the kinds of pattern that occur are tried, best first.
-        self._kinds = sorted({(a != ANY, u != ANY, q != ANY) for a, u, q in self._by_pattern}, key=lambda k: -(4 * k[0] + 2 * k[1] + k[2]))
+        self._kinds = sorted(
+            {(a != ANY, u != ANY, q != ANY) for a, u, q in self._by_pattern},
+            key=lambda k: -(4 * k[0] + 2 * k[1] + k[2]),
+        )
 
     def project(self, account: str, user: str, qos: str) -> str:
         """The project that this use belongs to, *unattributed* where no mapping claims it."""

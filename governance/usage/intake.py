@@ -48,21 +48,38 @@ class Chunk:
     latest: int  # latest observation, epoch seconds
 
 
-def take_in(cluster: Cluster, path: str, options: ReadOptions, *, observed_at: datetime | None, by: str, on_bytes: BytesRead | None) -> Counts:
+def take_in(
+    cluster: Cluster,
+    path: str,
+    options: ReadOptions,
+    *,
+    observed_at: datetime | None,
+    by: str,
+    on_bytes: BytesRead | None,
+) -> Counts:
     """Import one source inside a transaction; raises BadData where it cannot be read, and then nothing was written.
 
     A file that was read before, with the same content in the same way, can change nothing: it is recognised and not read again.
     """
     fingerprint = _fingerprint(cluster, path, options, observed_at)
-    before = Intake.objects.filter(cluster=cluster, fingerprint=fingerprint).order_by("-pk").first() if fingerprint else None
+    before = (
+        Intake.objects.filter(cluster=cluster, fingerprint=fingerprint).order_by("-pk").first() if fingerprint else None
+    )
     if before is not None:
         if on_bytes:
             on_bytes(os.path.getsize(path))
-        return Counts(before.read, 0, 0, before.new + before.changed + before.unchanged, before.steps_skipped, before.quarantined)
+        return Counts(
+            before.read, 0, 0, before.new + before.changed + before.unchanged, before.steps_skipped, before.quarantined
+        )
     try:
         with transaction.atomic(), open_source(path, on_bytes=on_bytes) as source:
             reading = read(source, name=path, options=options)
-            how = {**asdict(options), "format": reading.format, "fields": reading.fields, "delimiter": reading.delimiter}
+            how = {
+                **asdict(options),
+                "format": reading.format,
+                "fields": reading.fields,
+                "delimiter": reading.delimiter,
+            }
             intake = Intake.objects.create(
                 cluster=cluster,
                 source=path[-500:],
@@ -76,7 +93,9 @@ def take_in(cluster: Cluster, path: str, options: ReadOptions, *, observed_at: d
         raise worded(fault, path) from fault
 
 
-def absorb(intake: Intake, reading: Iterable[Any], how: dict[str, Any], *, reached_at: datetime | None = None) -> Counts:
+def absorb(
+    intake: Intake, reading: Iterable[Any], how: dict[str, Any], *, reached_at: datetime | None = None
+) -> Counts:
     """Merge a source's records inside a transaction, move the ingest watermark and note the counts.
 
     The watermark moves to `reached_at`, else to the intake's observation, else to the latest instant in the records.

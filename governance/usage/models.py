@@ -11,8 +11,8 @@ from django.db.models import F, Q
 from governance.catalogue.models import AcceleratorModel, Cluster, Pool
 from governance.tenants.models import Project
 
-from .live_models import NodeSeen, PullFinding, QueueSample, RefusedSubmission, WaitSample
-from .telemetry_models import NodeHour, RunActivity, TelemetryIntake, TelemetryPiece, TelemetrySource
+from .live_models import NodeSeen, PullFinding, QueueSample, RefusedSubmission, WaitSample  # noqa: F401 - Django looks for tables here
+from .telemetry_models import NodeHour, RunActivity, TelemetryIntake, TelemetryPiece, TelemetrySource  # noqa: F401 - Django looks for tables here
 
 
 class Run(models.Model):
@@ -94,7 +94,9 @@ class QuarantinedRecord(models.Model):
     raw = models.TextField()
     code = models.CharField(max_length=64)
     reason = models.TextField()
-    options = models.JSONField(default=dict)  # how it was read: format, fields, delimiter, time zone; a retry reads it the same way
+    options = models.JSONField(
+        default=dict
+    )  # how it was read: format, fields, delimiter, time zone; a retry reads it the same way
     first_at = models.DateTimeField(db_default=models.functions.Now())
     resolved_at = models.DateTimeField(null=True)
 
@@ -123,12 +125,18 @@ class UsageDay(models.Model):
     )
     day = models.DateField()
     band = models.TextField()
-    cluster = models.ForeignKey(Cluster, to_field="code", db_column="cluster", on_delete=models.PROTECT, related_name="+")
+    cluster = models.ForeignKey(
+        Cluster, to_field="code", db_column="cluster", on_delete=models.PROTECT, related_name="+"
+    )
     pool = models.ForeignKey(Pool, to_field="code", db_column="pool", on_delete=models.PROTECT, related_name="+")
-    model = models.ForeignKey(AcceleratorModel, to_field="code", db_column="model", on_delete=models.PROTECT, related_name="+")
+    model = models.ForeignKey(
+        AcceleratorModel, to_field="code", db_column="model", on_delete=models.PROTECT, related_name="+"
+    )
     account = models.TextField()
     user = models.TextField()
-    project = models.ForeignKey(Project, to_field="code", db_column="project", on_delete=models.PROTECT, related_name="+")
+    project = models.ForeignKey(
+        Project, to_field="code", db_column="project", on_delete=models.PROTECT, related_name="+"
+    )
     qos = models.TextField()
     outcome = models.TextField()
     milligpu_seconds = models.BigIntegerField()
@@ -155,7 +163,10 @@ class UsageDay(models.Model):
     class Meta:
         db_table = "usage_day"
         constraints = [
-            models.CheckConstraint(name="usage_day_not_negative", condition=Q(milligpu_seconds__gte=0, cpu_seconds__gte=0, wall_seconds__gte=0)),
+            models.CheckConstraint(
+                name="usage_day_not_negative",
+                condition=Q(milligpu_seconds__gte=0, cpu_seconds__gte=0, wall_seconds__gte=0),
+            ),
             models.CheckConstraint(
                 name="usage_day_known_within_allocated",
                 condition=Q(
@@ -177,9 +188,13 @@ class CapacityDay(models.Model):
 
     pk = models.CompositePrimaryKey("day", "cluster_id", "pool_id", "model_id")
     day = models.DateField()
-    cluster = models.ForeignKey(Cluster, to_field="code", db_column="cluster", on_delete=models.PROTECT, related_name="+")
+    cluster = models.ForeignKey(
+        Cluster, to_field="code", db_column="cluster", on_delete=models.PROTECT, related_name="+"
+    )
     pool = models.ForeignKey(Pool, to_field="code", db_column="pool", on_delete=models.PROTECT, related_name="+")
-    model = models.ForeignKey(AcceleratorModel, to_field="code", db_column="model", on_delete=models.PROTECT, related_name="+")
+    model = models.ForeignKey(
+        AcceleratorModel, to_field="code", db_column="model", on_delete=models.PROTECT, related_name="+"
+    )
     installed = models.BigIntegerField()
     allocated = models.BigIntegerField()
     free = models.BigIntegerField()
@@ -187,20 +202,35 @@ class CapacityDay(models.Model):
     drained = models.BigIntegerField()
     down = models.BigIntegerField()
     over = models.BigIntegerField()
-    cause = models.TextField(blank=True)  # of `over`: "no_nodes", "down_while_allocated" or "more_allocated_than_installed"
+    cause = models.TextField(
+        blank=True
+    )  # of `over`: "no_nodes", "down_while_allocated" or "more_allocated_than_installed"
 
     class Meta:
         db_table = "capacity_day"
         constraints = [
             models.CheckConstraint(
                 name="capacity_day_closes",
-                condition=Q(installed=F("allocated") + F("free") + F("reserved") + F("drained") + F("down") - F("over")),
+                condition=Q(
+                    installed=F("allocated") + F("free") + F("reserved") + F("drained") + F("down") - F("over")
+                ),
             ),
             models.CheckConstraint(
                 name="capacity_day_not_negative",
-                condition=Q(installed__gte=0, allocated__gte=0, free__gte=0, reserved__gte=0, drained__gte=0, down__gte=0, over__gte=0),
+                condition=Q(
+                    installed__gte=0,
+                    allocated__gte=0,
+                    free__gte=0,
+                    reserved__gte=0,
+                    drained__gte=0,
+                    down__gte=0,
+                    over__gte=0,
+                ),
             ),
-            models.CheckConstraint(name="capacity_day_over_has_a_cause", condition=(Q(over=0) & Q(cause="")) | (Q(over__gt=0) & ~Q(cause=""))),
+            models.CheckConstraint(
+                name="capacity_day_over_has_a_cause",
+                condition=(Q(over=0) & Q(cause="")) | (Q(over__gt=0) & ~Q(cause="")),
+            ),
         ]
 
 
@@ -228,7 +258,9 @@ class Watermark(models.Model):
         db_table = "watermark"
         constraints = [
             models.UniqueConstraint(name="watermark_once", fields=["cluster", "stage"]),
-            models.CheckConstraint(name="watermark_stage_known", condition=Q(stage__in=("ingested", "metered", "posted", "telemetry"))),
+            models.CheckConstraint(
+                name="watermark_stage_known", condition=Q(stage__in=("ingested", "metered", "posted", "telemetry"))
+            ),
         ]
 
 

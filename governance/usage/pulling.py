@@ -15,7 +15,7 @@ from django.db import transaction
 
 from governance.catalogue.models import Cluster
 from governance.catalogue.states import Touched, note_events, note_nodes
-from governance.schedulers.live import NodeRecord, PendingRecord, Scheduler, Window
+from governance.schedulers.live import NodeEvent, NodeRecord, PendingRecord, Scheduler, Window
 
 from . import findings, watermarks
 from .ingest import Counts
@@ -124,7 +124,10 @@ def _note_vanished(cluster: Cluster, since: datetime, clock: datetime) -> int:
     """Runs that have not ended for us but that a pull to now no longer shows: the scheduler forgot them."""
     gone = Run.objects.filter(cluster=cluster, end_at__isnull=True, start_at__isnull=False, observed_at__lt=clock)
     gone = gone.filter(submit_at__lt=clock - OVERLAP)
-    subjects = {f"{job} {at:%Y-%m-%dT%H:%M:%SZ}": {"last_seen": seen.isoformat()} for job, at, seen in gone.values_list("job_id", "submit_at", "observed_at")}
+    subjects = {
+        f"{job} {at:%Y-%m-%dT%H:%M:%SZ}": {"last_seen": seen.isoformat()}
+        for job, at, seen in gone.values_list("job_id", "submit_at", "observed_at")
+    }
     findings.replace(cluster, "vanished_run", subjects, at=clock)
     return len(subjects)
 
@@ -143,7 +146,9 @@ def pull_nodes(cluster: Cluster, scheduler: Scheduler) -> tuple[int, list[Touche
     seen = [record for record in scheduler.nodes() if isinstance(record, NodeRecord)]
     last = NodeSeen.objects.filter(cluster=cluster).order_by("-seen_at").values_list("seen_at", flat=True).first()
     since = (last or at) - timedelta(days=1)
-    events = [e for e in scheduler.events(Window(int(since.timestamp()), int(at.timestamp()))) if hasattr(e, "from_at")]
+    events = [
+        e for e in scheduler.events(Window(int(since.timestamp()), int(at.timestamp()))) if isinstance(e, NodeEvent)
+    ]
     with transaction.atomic():
         touched = note_events(cluster, events) + note_nodes(cluster, at, seen)
         _note_seen(cluster, at, seen)
@@ -168,11 +173,13 @@ def _note_seen(cluster: Cluster, at: datetime, seen: list[NodeRecord]) -> None:
         for r in {record.name: record for record in seen}.values()
     ]
     fields = ["state", "flags", "reason", "gpus", "gpus_used", "cpus", "memory_mib", "partitions", "seen_at"]
-    NodeSeen.objects.bulk_create(rows, update_conflicts=True, unique_fields=["cluster", "name"], update_fields=fields, batch_size=2000)
+    NodeSeen.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["cluster", "name"], update_fields=fields, batch_size=2000
+    )
 
 
 def note_runaway(cluster: Cluster, scheduler: Scheduler) -> int:
-    """Jobs that the accounting holds for running and the controller does not know: they inflate use until the scheduler's operator mends them."""
+    """Jobs the accounting holds for running and the controller does not know: they inflate use until the scheduler's operator mends them."""
     found = scheduler.runaway()
     findings.replace(cluster, "runaway_job", {job: {} for job in found}, at=datetime.now(UTC))
     return len(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import connection
 
@@ -39,7 +40,7 @@ def note_queue(cluster: Cluster, at: datetime, waiting: Iterable[PendingRecord])
             "CREATE TEMP TABLE waiting (job_id text, submit_s bigint, eligible_s bigint, reason text, waits_for text) ON COMMIT DROP"
         )
         copy_rows(cursor, "waiting", _STAGED, _TYPES, rows)
-        given = {"cluster": cluster.pk, "at": at, "gap": LONGEST_GAP_SECONDS}
+        given: dict[str, Any] = {"cluster": cluster.pk, "at": at, "gap": LONGEST_GAP_SECONDS}
         cursor.execute(sql.text("note_waits"), given)
     _note_sums(cluster, at, found)
     return sum(record.tasks for record in found)
@@ -73,4 +74,3 @@ def _note_sums(cluster: Cluster, at: datetime, waiting: list[PendingRecord]) -> 
 def instant(epoch: int) -> datetime:
     """Epoch seconds as an aware UTC instant."""
     return datetime.fromtimestamp(epoch, UTC)
-

@@ -94,7 +94,9 @@ class Counting:
         self.cluster = cluster
         self._zone = ZoneInfo(installation().time_zone)
         self._catalogue = CatalogueHistory(cluster)
-        rows = AccountMapping.objects.filter(cluster=cluster).values_list("from_on", "to_on", "account", "user", "qos", "project__code")
+        rows = AccountMapping.objects.filter(cluster=cluster).values_list(
+            "from_on", "to_on", "account", "user", "qos", "project__code"
+        )
         self._mappings = [((low, high), Mapping(*rest)) for low, high, *rest in rows]
         self._on = cache(self._catalogue.on)
         self._owners = cache(lambda day: Owners(m for span, m in self._mappings if holds(span, day)))
@@ -118,7 +120,14 @@ class Counting:
         seconds = max(int((min(run.stop_at, end) - max(run.start_at, start)).total_seconds()), 0)
         project = self._owners(day).project(run.account, run.user, run.qos)
         return [
-            DayUse(day, part.pool, part.model, project, seconds * (run.gpu_milli or 0 if part.milli is None else part.milli), seconds)
+            DayUse(
+                day,
+                part.pool,
+                part.model,
+                project,
+                seconds * (run.gpu_milli or 0 if part.milli is None else part.milli),
+                seconds,
+            )
             for part in self._parts(run, day)
         ]
 
@@ -128,12 +137,16 @@ class Counting:
         return parts(self._on(day), run.partition, run.gpu_type, run.node_list, **shape)
 
 
-def runs(first_on: date, last_on: date, *, actor: Actor, limit: int = 200, department: str | None = None, **filters: str) -> RunsOfFigure:
+def runs(
+    first_on: date, last_on: date, *, actor: Actor, limit: int = 200, department: str | None = None, **filters: str
+) -> RunsOfFigure:
     """The runs behind a figure: those that used something in [first_on, last_on] and whose use was counted under `filters`
     (project, pool, model, account, user, qos, outcome, cluster), as far as the actor may see them. `department`: at home in it or below."""
     shown: list[RunUse] = []
     counted = 0
-    for cluster in Cluster.objects.filter(**({"code": filters["cluster"]} if "cluster" in filters else {})).order_by("code"):
+    for cluster in Cluster.objects.filter(**({"code": filters["cluster"]} if "cluster" in filters else {})).order_by(
+        "code"
+    ):
         visible = _Visible(actor, department)
         counting = Counting(cluster)
         for run in _candidates(cluster, first_on, last_on, filters):
@@ -142,7 +155,9 @@ def runs(first_on: date, last_on: date, *, actor: Actor, limit: int = 200, depar
                 counted += 1
                 wall = sum({u.day: u.wall_seconds for u in uses}.values())
                 shown.append(RunUse(run, cluster.code, sum(u.milligpu_seconds for u in uses), wall))
-    shown.sort(key=lambda use: (-use.milligpu_seconds, -use.wall_seconds, use.cluster, use.run.job_id, use.run.submit_at))
+    shown.sort(
+        key=lambda use: (-use.milligpu_seconds, -use.wall_seconds, use.cluster, use.run.job_id, use.run.submit_at)
+    )
     return RunsOfFigure(shown[:limit], max(counted - limit, 0), counted > limit)
 
 
@@ -173,11 +188,17 @@ class _Visible:
     """Whether an actor may see a run: its project's runs, or their own."""
 
     def __init__(self, actor: Actor, department: str | None = None) -> None:
-        self._departments = None if department is None else {UNATTRIBUTED} if department == UNATTRIBUTED else codes_below(department)
+        self._departments = (
+            None if department is None else {UNATTRIBUTED} if department == UNATTRIBUTED else codes_below(department)
+        )
         self._everything = actor.may("run.view")
-        self._own = set(Login.objects.filter(person=actor.person).values_list("cluster_id", "login")) if actor.person else set()
+        self._own = (
+            set(Login.objects.filter(person=actor.person).values_list("cluster_id", "login")) if actor.person else set()
+        )
         departments = [] if self._everything else held_departments(actor, "run.view")
-        held = Q(pk__in=held_nodes(ProjectGrant, actor, "run.view", "project")) | Q(placements__department__in=departments)
+        held = Q(pk__in=held_nodes(ProjectGrant, actor, "run.view", "project")) | Q(
+            placements__department__in=departments
+        )
         self._projects = set() if self._everything else set(Project.objects.filter(held).values_list("code", flat=True))
         self._homes = cache(_homes)
 
@@ -186,7 +207,10 @@ class _Visible:
         return self._everything or project in self._projects or (run.cluster_id, run.user) in self._own
 
     def __call__(self, run: Run, use: DayUse) -> bool:
-        if self._departments is not None and self._homes(use.day).get(use.project, UNATTRIBUTED) not in self._departments:
+        if (
+            self._departments is not None
+            and self._homes(use.day).get(use.project, UNATTRIBUTED) not in self._departments
+        ):
             return False
         return self.project(run, use.project)
 
@@ -209,7 +233,8 @@ def _candidates(cluster: Cluster, first_on: date, last_on: date, filters: dict[s
     with connection.cursor() as cursor:
         low, high = submit_span(cursor, cluster.pk, start, end)
         cursor.execute(
-            'SELECT r.job_id, r.submit_at FROM run r JOIN unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS k (account, "user", qos, outcome)'
+            "SELECT r.job_id, r.submit_at FROM run r JOIN unnest(%s::text[], %s::text[], %s::text[], %s::text[])"
+            ' AS k (account, "user", qos, outcome)'
             ' USING (account, "user", qos, outcome) WHERE r.cluster_id = %s AND r.submit_at >= %s AND r.submit_at < %s'
             " AND r.start_at < %s AND r.stop_at >= %s",
             [*(list(column) for column in zip(*keys, strict=True)), cluster.pk, low, high, end, start],
@@ -219,7 +244,9 @@ def _candidates(cluster: Cluster, first_on: date, last_on: date, filters: dict[s
     if not found:
         return []
     wanted = set(found)
-    rows = Run.objects.filter(cluster=cluster, job_id__in={job for job, _ in found}, submit_at__gte=min(submits), submit_at__lte=max(submits))
+    rows = Run.objects.filter(
+        cluster=cluster, job_id__in={job for job, _ in found}, submit_at__gte=min(submits), submit_at__lte=max(submits)
+    )
     return [row for row in rows.defer("raw") if (row.job_id, row.submit_at) in wanted]
 
 

@@ -70,7 +70,8 @@ LIVE_FAULTS: dict[str, str] = {
         "The scheduler of “%(cluster)s” cannot be reached (%(detail)s). Check host, port and network; the next pull tries again."
     ),
     "host_key": N_(
-        "The host of “%(cluster)s” shows another key than the one in known_hosts. Nothing was sent; check with its operator before you change it."
+        "The host of “%(cluster)s” shows another key than the one in known_hosts. Nothing was sent;"
+        " check with its operator before you change it."
     ),
     "refused": N_(
         "The host of “%(cluster)s” refused the sign-in (%(detail)s). Check user and key; the next pull tries again."

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -45,7 +45,8 @@ class TerminalCommand(BaseCommand):
 
     def table(self) -> Console:
         """A console on the command's own output."""
-        return Console(file=self.stdout._out, highlight=False)  # type: ignore[attr-defined]
+        out: IO[str] = self.stdout._out  # type: ignore[attr-defined,assignment]
+        return Console(file=out, highlight=False)
 
 
 @contextmanager

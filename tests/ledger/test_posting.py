@@ -20,7 +20,9 @@ DAY = date(2026, 3, 1)
 
 
 def owed(**filters: object) -> Decimal:
-    return Line.objects.filter(account_kind="department", **filters).aggregate(total=Sum("amount"))["total"] or Decimal(0)
+    return Line.objects.filter(account_kind="department", **filters).aggregate(total=Sum("amount"))["total"] or Decimal(
+        0
+    )
 
 
 def bring_one(folder, *, end: str = "2026-03-01T10:00", **other: object) -> None:
@@ -41,10 +43,14 @@ def test_use_is_priced_at_the_price_of_its_day(tmp_path):
 
 def test_a_day_still_within_the_grace_is_accrued_not_posted(tmp_path):
     declare()
-    bring(tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-02T01:59")
+    bring(
+        tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-02T01:59"
+    )
     settle()
     assert not Entry.objects.exists()
-    bring(tmp_path, [line(2, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-02T02:01")
+    bring(
+        tmp_path, [line(2, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-02T02:01"
+    )
     settle()
     assert owed() == 160
 
@@ -61,7 +67,11 @@ def test_a_late_record_posts_only_the_difference_and_names_what_it_corrects(tmp_
     bring(tmp_path, [line(2, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T09:30")])
     settle()
     second = Entry.objects.get(revision=2)
-    assert (second.kind, second.reason, second.corrects) == ("correction", "late_records", Entry.objects.get(revision=1))
+    assert (second.kind, second.reason, second.corrects) == (
+        "correction",
+        "late_records",
+        Entry.objects.get(revision=1),
+    )
     assert owed(entry=second) == 40
     assert owed() == 120
 
@@ -96,7 +106,14 @@ def test_payer_shares_split_a_cost_exactly(tmp_path):
 def test_a_backdated_placement_moves_the_bill_to_who_paid_on_that_day(tmp_path):
     declare()
     bring_one(tmp_path)
-    moved = {"code": "ocr", "name": "ocr", "placements": [{"department": "search", "to": date(2026, 3, 2)}, {"department": "vision", "from": date(2026, 3, 2)}]}
+    moved = {
+        "code": "ocr",
+        "name": "ocr",
+        "placements": [
+            {"department": "search", "to": date(2026, 3, 2)},
+            {"department": "vision", "from": date(2026, 3, 2)},
+        ],
+    }
     declare(projects=[moved, company()["projects"][1]])
     settle()
     assert (owed(department="vision"), owed(department="search")) == (0, 80)
@@ -146,18 +163,37 @@ def test_a_locked_period_takes_nothing_and_the_difference_goes_to_the_open_one_w
 def test_the_books_hold_after_all_this(tmp_path):
     declare()
     bring_one(tmp_path)
-    bring(tmp_path, [line(2, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T09:30"), line(3, "2026-03-01T08:00", "2026-03-01T09:00", None)])
+    bring(
+        tmp_path,
+        [
+            line(2, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T09:30"),
+            line(3, "2026-03-01T08:00", "2026-03-01T09:00", None),
+        ],
+    )
     settle()
     assert [check.identity for check in (*usage_checks(), *ledger_checks()) if not check.holds] == []
 
 
-@pytest.mark.parametrize("statement", ["UPDATE line SET amount = 0", "DELETE FROM line", "UPDATE entry SET reason = 'x'", "DELETE FROM entry", "TRUNCATE line"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE line SET amount = 0",
+        "DELETE FROM line",
+        "UPDATE entry SET reason = 'x'",
+        "DELETE FROM entry",
+        "TRUNCATE line",
+    ],
+)
 def test_the_database_refuses_to_change_the_journal(tmp_path, statement):
     declare()
     bring_one(tmp_path)
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # as if the posting had committed
-    with pytest.raises(DatabaseError, match="added and never changed"), transaction.atomic(), connection.cursor() as cursor:
+    with (
+        pytest.raises(DatabaseError, match="added and never changed"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement)
 
 
@@ -180,7 +216,16 @@ def test_the_database_refuses_an_entry_into_a_closed_period(tmp_path):
     Period.objects.update(state="closed")
     entry = Entry.objects.get()
     with pytest.raises(DatabaseError, match="is not open"), transaction.atomic():
-        Entry.objects.create(cluster=entry.cluster, used_on=DAY, revision=2, kind="correction", reason="x", corrects=entry, period_id="2026-03", posted_by="test")
+        Entry.objects.create(
+            cluster=entry.cluster,
+            used_on=DAY,
+            revision=2,
+            kind="correction",
+            reason="x",
+            corrects=entry,
+            period_id="2026-03",
+            posted_by="test",
+        )
 
 
 @pytest.mark.parametrize(
@@ -190,7 +235,10 @@ def test_the_database_refuses_an_entry_into_a_closed_period(tmp_path):
         ("UPDATE capacity_day SET allocated = allocated - 1, free = free + 1 WHERE allocated > 0", 5),
         ("UPDATE run SET job_name = 'other'", 2),
         ("UPDATE intake SET new = new - 1", 3),
-        ("SET LOCAL steelyard.maintenance = 'on'; UPDATE line SET amount = amount + 1 WHERE account_kind = 'department'", 7),
+        (
+            "SET LOCAL steelyard.maintenance = 'on'; UPDATE line SET amount = amount + 1 WHERE account_kind = 'department'",
+            7,
+        ),
         ("SET LOCAL steelyard.maintenance = 'on'; UPDATE line SET amount = 2 * amount", 8),
     ],
 )

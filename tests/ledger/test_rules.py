@@ -36,8 +36,18 @@ def test_missing_is_unpriced_and_zero_is_free():
 
 def test_a_slice_without_a_price_of_its_own_takes_its_cards_price_times_its_factor():
     cards = {"a100-1g": ("a100", Decimal("0.125"))}
-    assert Tariff([price(accelerator="a100", gpu="8"), price(gpu="100")], cards).unit_price("gpu_hour", "p", "a100-1g", "x", "day") == 1
-    assert Tariff([price(accelerator="a100", gpu="8"), price(accelerator="a100-1g", gpu="3")], cards).unit_price("gpu_hour", "p", "a100-1g", "x", "day") == 3
+    assert (
+        Tariff([price(accelerator="a100", gpu="8"), price(gpu="100")], cards).unit_price(
+            "gpu_hour", "p", "a100-1g", "x", "day"
+        )
+        == 1
+    )
+    assert (
+        Tariff([price(accelerator="a100", gpu="8"), price(accelerator="a100-1g", gpu="3")], cards).unit_price(
+            "gpu_hour", "p", "a100-1g", "x", "day"
+        )
+        == 3
+    )
     assert Tariff([price(gpu="16")], cards).unit_price("gpu_hour", "p", "a100-1g", "x", "day") == 2
 
 
@@ -64,7 +74,20 @@ def test_periods(period, first, last):
     assert span_of(period) == (first, last)
 
 
-@pytest.mark.parametrize("period", ["", "2026-13", "2026-1", "26", "2026-02-30..2026-03-01", "2026-03-02..2026-03-01", "last month", "0000", "2026-06-01.."])
+@pytest.mark.parametrize(
+    "period",
+    [
+        "",
+        "2026-13",
+        "2026-1",
+        "26",
+        "2026-02-30..2026-03-01",
+        "2026-03-02..2026-03-01",
+        "last month",
+        "0000",
+        "2026-06-01..",
+    ],
+)
 def test_what_is_no_period_is_refused_in_words(period):
     with pytest.raises(BadData, match="period"):
         span_of(period)

@@ -21,7 +21,12 @@ pytestmark = pytest.mark.django_db
 def march(tmp_path):
     """A project moves from vision to search on the 2nd; 8 cards for two hours on each day, one run unclaimed, one still running."""
     placements = [{"department": "vision", "to": date(2026, 3, 2)}, {"department": "search", "from": date(2026, 3, 2)}]
-    declare(projects=[{"code": "ocr", "name": {"zh": "文字识别", "en": "OCR"}, "placements": placements}, company()["projects"][1]])
+    declare(
+        projects=[
+            {"code": "ocr", "name": {"zh": "文字识别", "en": "OCR"}, "placements": placements},
+            company()["projects"][1],
+        ]
+    )
     rows = [
         line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T11:00"),
         line(2, "2026-03-02T08:00", "2026-03-02T09:00", "2026-03-02T11:00"),
@@ -33,7 +38,9 @@ def march(tmp_path):
 
 
 def by_key(found):
-    return {tuple(row.keys.values()): (str(row.sums.gpu_hours), row.sums.amount, row.sums.accrued) for row in found.rows}
+    return {
+        tuple(row.keys.values()): (str(row.sums.gpu_hours), row.sums.amount, row.sums.accrued) for row in found.rows
+    }
 
 
 def test_hours_stand_with_the_home_of_the_day_and_todays_is_accrued(march):
@@ -47,7 +54,9 @@ def test_hours_stand_with_the_home_of_the_day_and_todays_is_accrued(march):
 
 
 def test_a_department_is_its_subtree(march):
-    assert by_key(statement("2026-03", actor=MACHINE, department="research")) == {("vision",): ("16.0000", Decimal(160), Decimal(0))}
+    assert by_key(statement("2026-03", actor=MACHINE, department="research")) == {
+        ("vision",): ("16.0000", Decimal(160), Decimal(0))
+    }
 
 
 def test_by_several_dimensions_and_by_day(march):
@@ -63,9 +72,15 @@ def test_by_account_and_by_outcome_there_are_no_amounts(march):
 
 
 def test_with_shares_hours_stay_whole_and_amounts_go_to_the_payers(tmp_path):
-    shared = {"code": "ocr", "name": "ocr", "placements": [{"department": "vision", "payers": {"vision": 70, "search": 30}}]}
+    shared = {
+        "code": "ocr",
+        "name": "ocr",
+        "placements": [{"department": "vision", "payers": {"vision": 70, "search": 30}}],
+    }
     declare(projects=[shared, company()["projects"][1]])
-    bring(tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-03T12:00")
+    bring(
+        tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-03T12:00"
+    )
     settle()
     assert by_key(statement("2026-03", actor=MACHINE)) == {
         ("search",): ("0.0000", Decimal(24), Decimal(0)),
@@ -75,10 +90,22 @@ def test_with_shares_hours_stay_whole_and_amounts_go_to_the_payers(tmp_path):
 
 def test_card_hours_convert_slices_by_the_factor_of_the_day(tmp_path):
     document = company()
-    document["accelerators"].append({"code": "h800-1g", "name": "slice", "card": "h800", "card_factors": [{"factor": "0.125"}], "aliases": ["1g.10gb"]})
+    document["accelerators"].append(
+        {
+            "code": "h800-1g",
+            "name": "slice",
+            "card": "h800",
+            "card_factors": [{"factor": "0.125"}],
+            "aliases": ["1g.10gb"],
+        }
+    )
     document["clusters"][0]["pools"][0]["accelerators"].append("h800-1g")
     declare(**{key: document[key] for key in ("accelerators", "clusters")})
-    bring(tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00", kind="1g.10gb")], observed_at="2026-03-03T12:00")
+    bring(
+        tmp_path,
+        [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00", kind="1g.10gb")],
+        observed_at="2026-03-03T12:00",
+    )
     settle()
     (row,) = statement("2026-03", ("model",), actor=MACHINE).rows
     assert (row.keys["model"], row.sums.gpu_hours, row.sums.card_hours, row.sums.amount) == ("h800-1g", 8, 1, 10)
@@ -95,10 +122,18 @@ def test_exceptions_name_what_a_reader_must_know(march):
 
 def test_unpriced_days_are_listed_by_pool_model_and_qos(tmp_path):
     declare(prices=[])
-    bring(tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-03T12:00")
+    bring(
+        tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-03T12:00"
+    )
     settle()
     (day,) = statement("2026-03", actor=MACHINE).exceptions.unpriced_days
-    assert (day.day, day.pool, day.model, day.qos, str(day.gpu_hours)) == (date(2026, 3, 1), "train-h800", "h800", "normal", "8.0000")
+    assert (day.day, day.pool, day.model, day.qos, str(day.gpu_hours)) == (
+        date(2026, 3, 1),
+        "train-h800",
+        "h800",
+        "normal",
+        "8.0000",
+    )
 
 
 def test_the_command_answers_the_published_form(march):
@@ -119,7 +154,11 @@ def test_the_command_answers_the_published_form(march):
     }
     assert answer["rows"] == [{"department": "vision", "name": answer["rows"][0]["name"], **figures}]
     assert answer["total"] == figures
-    assert (answer["time_zone"], answer["currency"], answer["through"]) == ("Asia/Shanghai", "CNY", "2026-03-03T04:00:00Z")
+    assert (answer["time_zone"], answer["currency"], answer["through"]) == (
+        "Asia/Shanghai",
+        "CNY",
+        "2026-03-03T04:00:00Z",
+    )
     assert set(answer["exceptions"]) == {
         "quarantined", "unattributed_gpu_hours", "unassigned_gpu_hours", "unknown_gpu_runs", "unpriced_days", "over_allocated_days",
     }  # fmt: skip
@@ -127,7 +166,13 @@ def test_the_command_answers_the_published_form(march):
 
 def test_lines_open_to_their_entry_and_the_trial_balance_is_zero(march):
     (found,) = lines("2026-03", actor=MACHINE, department="vision")
-    assert (found.used_on, found.quantity, found.unit_price, found.amount, found.revision) == (date(2026, 3, 1), 8_000 * 7200, 10, 160, 1)
+    assert (found.used_on, found.quantity, found.unit_price, found.amount, found.revision) == (
+        date(2026, 3, 1),
+        8_000 * 7200,
+        10,
+        160,
+        1,
+    )
     balance = trial_balance("2026-03", actor=MACHINE)
     assert sum(account.amount for account in balance) == 0
     assert {account.code for account in balance} == {"vision", "search", "unattributed", "train-h800"}

@@ -50,7 +50,18 @@ def organisation(slurmlab):
 def sreport(lab, since: datetime, until: datetime) -> dict[tuple[str, str], dict[str, int]]:
     """Seconds by (account, login) and resource, as slurmdbd's own roll-up has them."""
     window = [f"start={since:%Y-%m-%dT%H:%M:%S}", f"end={until:%Y-%m-%dT%H:%M:%S}"]
-    command = ["sreport", "-t", "Seconds", "-T", "gres/gpu,cpu", "-P", "-n", "cluster", "AccountUtilizationByUser", *window]
+    command = [
+        "sreport",
+        "-t",
+        "Seconds",
+        "-T",
+        "gres/gpu,cpu",
+        "-P",
+        "-n",
+        "cluster",
+        "AccountUtilizationByUser",
+        *window,
+    ]
     found: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     for row in subprocess.run(command, env=lab, capture_output=True, text=True, check=True).stdout.splitlines():
         _, account, login, _, resource, used = row.split("|")
@@ -70,7 +81,9 @@ def test_history_pulled_equals_sreport_to_the_second_up_to_the_closed_hour(organ
     actions.meter("lab", actor=MACHINE, until_at=closed)
     ours = UsageDay.objects.values_list("account", "user").annotate(gpu=Sum("milligpu_seconds"), cpu=Sum("cpu_seconds"))
     theirs = sreport(slurmlab.env, since, closed)
-    assert {(account, user): {"gres/gpu": gpu // 1000, "cpu": cpu} for account, user, gpu, cpu in ours if gpu or cpu} == theirs
+    assert {
+        (account, user): {"gres/gpu": gpu // 1000, "cpu": cpu} for account, user, gpu, cpu in ours if gpu or cpu
+    } == theirs
 
 
 def test_every_end_state_and_reason_of_the_job_mix_is_classed_right(organisation, slurmlab):
@@ -92,7 +105,9 @@ def test_every_end_state_and_reason_of_the_job_mix_is_classed_right(organisation
     waits = dict(QueueSample.objects.values_list("reason", "waits_for"))
     assert waits["AssocGrpGRES"] == waits["QOSMaxGRESPerUser"] == "quota"
     assert waits["ReqNodeNotAvail"] == "capacity"
-    assert {waits[reason] for reason in ("BeginTime", "JobHeldUser", "DependencyNeverSatisfied", "JobArrayTaskLimit")} == {"other"}
+    assert {
+        waits[reason] for reason in ("BeginTime", "JobHeldUser", "DependencyNeverSatisfied", "JobArrayTaskLimit")
+    } == {"other"}
     actions.meter("lab", actor=MACHINE)
     assert [check.identity for check in (*usage_checks(), *ledger_checks()) if not check.holds] == []
 

@@ -55,9 +55,14 @@ class Fuse:
 
 def empty() -> None:
     """The owner's path back to empty books."""
-    tables = "run, run_seen, run_span, usage_day, capacity_day, fact_day, dirty_day, watermark, quarantined_record, intake, line, entry, posted_day, period"
+    tables = (
+        "run, run_seen, run_span, usage_day, capacity_day, fact_day, dirty_day, watermark, quarantined_record, intake"
+    )
+    tables += ", line, entry, posted_day, period"
     with connection.cursor() as cursor:
-        cursor.execute(f"SET steelyard.maintenance = 'on'; TRUNCATE {tables} CASCADE; SET steelyard.maintenance = 'off'")
+        cursor.execute(
+            f"SET steelyard.maintenance = 'on'; TRUNCATE {tables} CASCADE; SET steelyard.maintenance = 'off'"
+        )
 
 
 def killed_at(point: int, after: bool, files: list[str]) -> int:
@@ -79,7 +84,9 @@ def main(folder: str, seed: str, points: str) -> None:
     work(files)
     undisturbed = content()
     empty()
-    fuse = Fuse(None, after=False)  # counts a second run: the partitions that the first one made stay, as they do for the runs to be killed
+    fuse = Fuse(
+        None, after=False
+    )  # counts a second run: the partitions that the first one made stay, as they do for the runs to be killed
     with connection.execute_wrapper(fuse):
         work(files)
     chance, found = random.Random(int(seed)), []

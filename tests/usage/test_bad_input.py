@@ -110,7 +110,9 @@ def test_a_half_line_at_the_end_is_quarantined_and_the_rest_comes_in(tmp_path):
 def test_where_not_one_record_can_be_read_the_status_is_1_and_quarantine_keeps_them(tmp_path):
     declare()
     path = tmp_path / "all-bad.txt"
-    path.write_text(text([line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00", State="DANCING")]), encoding="utf-8")
+    path.write_text(
+        text([line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00", State="DANCING")]), encoding="utf-8"
+    )
     with pytest.raises(CommandError) as caught:
         call_command("import_usage", "bj", str(path), stdout=StringIO())
     assert caught.value.returncode == 1
@@ -129,7 +131,9 @@ def test_a_record_out_of_range_is_quarantined_not_a_crash(tmp_path):
     declare()
     path = tmp_path / "huge.txt"
     rows = [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00", NNodes=10**12)]
-    path.write_text(text([*rows, line(2, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")]), encoding="utf-8")
+    path.write_text(
+        text([*rows, line(2, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")]), encoding="utf-8"
+    )
     call_command("import_usage", "bj", str(path), stdout=StringIO())
     assert Run.objects.count() == 1
     assert QuarantinedRecord.objects.count() == 1

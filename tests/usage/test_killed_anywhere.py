@@ -35,8 +35,15 @@ def own_database(django_db_setup, django_db_blocker):
 def records() -> list[list[dict[str, str]]]:
     """Three days of runs in two files that overlap: some change from running to ended, one is of another cluster."""
     days = [f"2026-03-0{n}" for n in (1, 2, 3)]
-    first = [line(n, f"{day}T0{n % 8}:00", f"{day}T09:00", f"{day}T{10 + n % 12}:30", gpus=n % 9, User=f"u{n % 3}") for day in days[:2] for n in range(20)]
-    first += [line(100, f"{days[0]}T08:00", f"{days[0]}T09:00", None), line(101, f"{days[0]}T08:00", f"{days[0]}T09:00", None, Cluster="sh")]
+    first = [
+        line(n, f"{day}T0{n % 8}:00", f"{day}T09:00", f"{day}T{10 + n % 12}:30", gpus=n % 9, User=f"u{n % 3}")
+        for day in days[:2]
+        for n in range(20)
+    ]
+    first += [
+        line(100, f"{days[0]}T08:00", f"{days[0]}T09:00", None),
+        line(101, f"{days[0]}T08:00", f"{days[0]}T09:00", None, Cluster="sh"),
+    ]
     second = [line(n, f"{days[2]}T08:00", f"{days[2]}T09:00", f"{days[2]}T11:00", Account="rank") for n in range(10)]
     second += [line(100, f"{days[0]}T08:00", f"{days[0]}T09:00", f"{days[2]}T20:00"), *first[:5]]
     return [first, second]

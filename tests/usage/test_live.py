@@ -44,7 +44,11 @@ class FakeScheduler:
         self.asked.append(window)
         number = 0
         for record in read(BytesIO(text(self.rows).encode()), name="fake", options=ReadOptions()):
-            if isinstance(record, RunRecord) and record.submit_at < window.until_at and (record.end_at or self.now) >= window.since_at:
+            if (
+                isinstance(record, RunRecord)
+                and record.submit_at < window.until_at
+                and (record.end_at or self.now) >= window.since_at
+            ):
                 number += 1
                 if number > self.fault_after and self.fault:
                     raise self.fault
@@ -78,12 +82,22 @@ def slurm(monkeypatch):
     return fake
 
 
-def node(name: str, state: str = "IDLE", flags: tuple[str, ...] = (), used: int = 0, gpus: int = 8, kind: str = "h800", part: str = "train") -> NodeRecord:
+def node(
+    name: str,
+    state: str = "IDLE",
+    flags: tuple[str, ...] = (),
+    used: int = 0,
+    gpus: int = 8,
+    kind: str = "h800",
+    part: str = "train",
+) -> NodeRecord:
     return NodeRecord(name, state, flags, "", None, "", ((kind, gpus),), used, 128, 1024 * 1024, (part,), None)
 
 
 def waits(job: int, reason: str, submit: str, tasks: int = 1) -> PendingRecord:
-    return PendingRecord(str(job), str(job), at(submit), at(submit), "ocr", "ada", "train", "normal", reason, 8000, "", 1, 1, tasks)
+    return PendingRecord(
+        str(job), str(job), at(submit), at(submit), "ocr", "ada", "train", "normal", reason, 8000, "", 1, 1, tasks
+    )
 
 
 def test_the_watermark_is_the_schedulers_clock_at_the_start_of_the_call(slurm):
@@ -178,7 +192,12 @@ def test_node_states_follow_snapshots_and_feed_capacity(slurm):
     slurm.seen = [node("gpu001"), node("gpu002"), node("gpu003"), node("gpu004")]
     live.pull("bj", actor=MACHINE)
     slurm.now = at("2026-03-03T06:00")
-    slurm.seen = [node("gpu001", "DOWN"), node("gpu002", "MIXED", ("DRAIN",), used=2), node("gpu003", flags=("MAINTENANCE",)), node("gpu004", flags=("PLANNED",))]
+    slurm.seen = [
+        node("gpu001", "DOWN"),
+        node("gpu002", "MIXED", ("DRAIN",), used=2),
+        node("gpu003", flags=("MAINTENANCE",)),
+        node("gpu004", flags=("PLANNED",)),
+    ]
     live.pull("bj", actor=MACHINE)
     slurm.now = at("2026-03-03T12:00")
     slurm.seen = [node("gpu001"), node("gpu002"), node("gpu003"), node("gpu004")]
@@ -196,7 +215,11 @@ def test_an_event_gives_the_exact_times_and_a_state_by_hand_is_left_alone(slurm)
     slurm.now += 300
     live.pull("bj", actor=MACHINE)
     (state,) = NodeState.objects.all()
-    assert (state.source, state.from_at, state.to_at) == ("event", datetime.fromtimestamp(at("2026-03-03T10:00"), UTC), None)
+    assert (state.source, state.from_at, state.to_at) == (
+        "event",
+        datetime.fromtimestamp(at("2026-03-03T10:00"), UTC),
+        None,
+    )
     NodeState.objects.update(source="hand")
     slurm.seen = [node("gpu001")]
     slurm.now += 300
@@ -205,8 +228,19 @@ def test_an_event_gives_the_exact_times_and_a_state_by_hand_is_left_alone(slurm)
 
 
 def test_discovery_proposes_and_changes_nothing_unasked(slurm):
-    nodes = [node("gpu001"), node("gpu002", gpus=4), node("gpu003"), node("gpu009"), node("x1", part="nowhere"), node("gpu010", kind="b200")]
-    slurm.seen = [*nodes, node("inf001", kind="l20", gpus=4, part="infer"), node("inf002", kind="l20", gpus=4, part="infer")]
+    nodes = [
+        node("gpu001"),
+        node("gpu002", gpus=4),
+        node("gpu003"),
+        node("gpu009"),
+        node("x1", part="nowhere"),
+        node("gpu010", kind="b200"),
+    ]
+    slurm.seen = [
+        *nodes,
+        node("inf001", kind="l20", gpus=4, part="infer"),
+        node("inf002", kind="l20", gpus=4, part="infer"),
+    ]
     live.pull("bj", actor=MACHINE)
     cluster = Cluster.objects.get(code="bj")
     found = [(p.kind, p.node) for p in discovery.proposals(cluster)]
@@ -242,7 +276,13 @@ def test_a_cluster_read_from_files_has_nothing_to_pull():
 
 def test_refused_submissions_are_taken_once_and_bad_reports_whole_or_not_at_all():
     declare()
-    report = {"key": "a", "at": "2026-03-03T11:00:00+08:00", "account": "ocr", "reason": "QOSMaxSubmitJobPerUserLimit", "asked_gpu_milli": 8000}
+    report = {
+        "key": "a",
+        "at": "2026-03-03T11:00:00+08:00",
+        "account": "ocr",
+        "reason": "QOSMaxSubmitJobPerUserLimit",
+        "asked_gpu_milli": 8000,
+    }
     assert live.note_refused("bj", [report, report], actor=MACHINE) == 1
     with pytest.raises(BadData, match="Report 2"):
         live.note_refused("bj", [{**report, "key": "b"}, {"key": "c"}], actor=MACHINE)

@@ -34,7 +34,10 @@ def test_a_run_that_ends_at_midnight_leaves_no_second_on_the_next_day_but_ends_o
     declare()
     bring(tmp_path, [line(1, "2026-03-01T22:00", "2026-03-01T23:00", "2026-03-02T00:00")])
     settle()
-    assert facts("day", "milligpu_seconds", "runs_ended") == [(date(2026, 3, 1), 8_000 * HOUR, 0), (date(2026, 3, 2), 0, 1)]
+    assert facts("day", "milligpu_seconds", "runs_ended") == [
+        (date(2026, 3, 1), 8_000 * HOUR, 0),
+        (date(2026, 3, 2), 0, 1),
+    ]
 
 
 def test_days_are_25_hours_long_where_the_clock_goes_back(tmp_path):
@@ -48,12 +51,23 @@ def test_bands_cut_the_day_and_add_up(tmp_path):
     declare(settings={"bands": [{"code": "peak", "from": "08:00", "to": "22:00"}, {"code": "night"}]})
     bring(tmp_path, [line(1, "2026-03-01T00:00", "2026-03-01T06:00", "2026-03-01T23:00", gpus=1)])
     settle()
-    assert facts("band", "wall_seconds", "runs_started", "runs_ended") == [("night", 3 * HOUR, 1, 1), ("peak", 14 * HOUR, 0, 0)]
+    assert facts("band", "wall_seconds", "runs_started", "runs_ended") == [
+        ("night", 3 * HOUR, 1, 1),
+        ("peak", 14 * HOUR, 0, 0),
+    ]
 
 
 def test_suspended_time_is_left_out_of_cpu_time_only_and_days_add_up(tmp_path):
     declare()
-    row = line(1, "2026-03-01T20:00", "2026-03-01T22:00", "2026-03-02T02:00", Suspended="01:00:00", ElapsedRaw=3 * HOUR, AllocCPUS=7)
+    row = line(
+        1,
+        "2026-03-01T20:00",
+        "2026-03-01T22:00",
+        "2026-03-02T02:00",
+        Suspended="01:00:00",
+        ElapsedRaw=3 * HOUR,
+        AllocCPUS=7,
+    )
     bring(tmp_path, [row])
     settle()
     found = facts("day", "cpu_seconds", "milligpu_seconds")
@@ -89,7 +103,11 @@ def test_on_a_cluster_that_does_not_track_cards_every_started_run_without_a_coun
         ({"Partition": "infer-fast", "NodeList": "inf001"}, "infer-l20", "l20"),  # a glob
         ({"Partition": "nowhere", "NodeList": "gpu001"}, "unassigned", "h800"),  # no pool claims it
         ({"Partition": "nowhere", "NodeList": "other9"}, "unassigned", "unknown"),
-        ({"kind": "mystery"}, "unassigned", "unknown"),  # no model has that name, so no pool that names its models takes it
+        (
+            {"kind": "mystery"},
+            "unassigned",
+            "unknown",
+        ),  # no model has that name, so no pool that names its models takes it
     ],
 )
 def test_where_a_run_belongs(tmp_path, record, pool, model):
@@ -104,7 +122,8 @@ def test_a_run_on_two_models_is_two_facts_and_its_cpus_count_once(tmp_path):
     document["clusters"][0]["pools"][0] = {"code": "train-h800", "name": "train", "partitions": ["train"]}
     load(document, actor=MACHINE)
     both = "cpu=64,mem=512G,node=2,gres/gpu=6,gres/gpu:h800=4,gres/gpu:l20=2"
-    bring(tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00", AllocTRES=both, NNodes=2, NodeList="gpu001,inf001")])
+    nodes = {"NNodes": 2, "NodeList": "gpu001,inf001"}
+    bring(tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00", AllocTRES=both, **nodes)])
     settle()
     assert facts("model", "milligpu_seconds", "runs_ended") in (
         [("h800", 4_000 * HOUR, 1), ("l20", 2_000 * HOUR, 0)],
@@ -123,7 +142,11 @@ def test_mappings_rank_account_and_user_over_account_over_user(tmp_path):
     hours = ("2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")
     bring(tmp_path, [line(1, *hours), line(2, *hours, User="bot"), line(3, *hours, Account="stray")])
     settle()
-    assert facts("account", "user", "project") == [("ocr", "ada", "ocr"), ("ocr", "bot", "rank"), ("stray", "ada", "rank")]
+    assert facts("account", "user", "project") == [
+        ("ocr", "ada", "ocr"),
+        ("ocr", "bot", "rank"),
+        ("stray", "ada", "rank"),
+    ]
 
 
 def test_a_run_over_a_mapping_change_is_split_by_day(tmp_path):
@@ -151,10 +174,18 @@ def test_capacity_closes_and_states_by_hand_take_their_share(tmp_path):
     declare()
     down = (datetime(2026, 3, 1, 0, tzinfo=UTC), datetime(2026, 3, 1, 2, tzinfo=UTC))
     catalogue.set_node_state("bj", "gpu004", "down", down[0], down[1], "power supply", actor=MACHINE)
-    bring(tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-02T00:00")
+    bring(
+        tmp_path, [line(1, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")], observed_at="2026-03-02T00:00"
+    )
     settle()
     day = CapacityDay.objects.get(model="h800")
-    assert (day.installed, day.allocated, day.down, day.over, day.reserved) == (32_000 * 24 * HOUR, 8_000 * HOUR, 8_000 * 2 * HOUR, 0, 0)
+    assert (day.installed, day.allocated, day.down, day.over, day.reserved) == (
+        32_000 * 24 * HOUR,
+        8_000 * HOUR,
+        8_000 * 2 * HOUR,
+        0,
+        0,
+    )
     assert day.free == day.installed - day.allocated - day.down
 
 

@@ -21,7 +21,9 @@ from tests.books import bring, declare, line, settle
 from tests.natural import content
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+few = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 
 
 def moment(minutes: int) -> str:
@@ -57,7 +59,9 @@ def attempts(draw: Any) -> list[dict[str, str]]:
     return [{**record, "seen": moment(seen)} for seen, record in found]
 
 
-records = st.lists(attempts(), min_size=1, max_size=8).map(lambda lists: [record for found in lists for record in found])
+records = st.lists(attempts(), min_size=1, max_size=8).map(
+    lambda lists: [record for found in lists for record in found]
+)
 
 
 class _Undo(Exception):
@@ -108,11 +112,22 @@ def test_any_shuffle_split_and_repetition_gives_the_same_content(rows, data):
 
 @pytest.mark.django_db
 @few
-@given(rows=records, down=st.lists(st.tuples(st.sampled_from([1, 2, 3, 4]), st.integers(0, 2000), st.integers(1, 3000)), max_size=3, unique_by=lambda d: d[0]))
+@given(
+    rows=records,
+    down=st.lists(
+        st.tuples(st.sampled_from([1, 2, 3, 4]), st.integers(0, 2000), st.integers(1, 3000)),
+        max_size=3,
+        unique_by=lambda d: d[0],
+    ),
+)
 def test_random_runs_and_capacities_keep_the_identities_or_report_the_fault_exactly(rows, down):
     def work(folder: Path) -> None:
         for node, at, length in down:
-            states = {"state": "down", "from_at": START + timedelta(minutes=at), "to_at": START + timedelta(minutes=at + length)}
+            states = {
+                "state": "down",
+                "from_at": START + timedelta(minutes=at),
+                "to_at": START + timedelta(minutes=at + length),
+            }
             NodeState.objects.create(node=Node.objects.get(name=f"gpu{node:03}"), **states)
         bring_each(folder, rows)
         settle()
@@ -126,9 +141,15 @@ def test_random_runs_and_capacities_keep_the_identities_or_report_the_fault_exac
 
 
 mappings = st.lists(
-    st.tuples(st.sampled_from(["ocr", "rank", "stray", "*"]), st.sampled_from(["ocr", "rank"]), st.integers(1, 4)), max_size=3, unique_by=lambda m: m[0]
+    st.tuples(st.sampled_from(["ocr", "rank", "stray", "*"]), st.sampled_from(["ocr", "rank"]), st.integers(1, 4)),
+    max_size=3,
+    unique_by=lambda m: m[0],
 )
-prices = st.lists(st.tuples(st.sampled_from(["*", "normal", "low"]), st.integers(0, 2000), st.integers(1, 4)), max_size=3, unique_by=lambda p: p[0])
+prices = st.lists(
+    st.tuples(st.sampled_from(["*", "normal", "low"]), st.integers(0, 2000), st.integers(1, 4)),
+    max_size=3,
+    unique_by=lambda p: p[0],
+)
 
 
 @pytest.mark.django_db
@@ -137,8 +158,19 @@ prices = st.lists(st.tuples(st.sampled_from(["*", "normal", "low"]), st.integers
 def test_random_remaps_and_price_changes_post_only_differences(rows, remapped, repriced, closed):
     def changed() -> dict[str, Any]:
         return {
-            "mappings": [{"cluster": "bj", "account": a, "project": p, "from": date(2026, 3, d)} for a, p, d in remapped],
-            "prices": [{"pool": "train-h800", "accelerator": "h800", "qos": q, "from": date(2026, 3, d), "gpu_hour": f"{c}.{c:03}"} for q, c, d in repriced],
+            "mappings": [
+                {"cluster": "bj", "account": a, "project": p, "from": date(2026, 3, d)} for a, p, d in remapped
+            ],
+            "prices": [
+                {
+                    "pool": "train-h800",
+                    "accelerator": "h800",
+                    "qos": q,
+                    "from": date(2026, 3, d),
+                    "gpu_hour": f"{c}.{c:03}",
+                }
+                for q, c, d in repriced
+            ],
         }
 
     def in_two_steps(folder: Path) -> Any:

@@ -21,8 +21,22 @@ def organisation():
 
 def test_the_same_file_twice_changes_nothing(tmp_path):
     rows = [line(1, f"{DAY}T08:00", f"{DAY}T09:00", f"{DAY}T11:00")]
-    assert vars(bring(tmp_path, rows)) == {"read": 1, "new": 1, "changed": 0, "unchanged": 0, "steps_skipped": 0, "quarantined": 0}
-    assert vars(bring(tmp_path, rows)) == {"read": 1, "new": 0, "changed": 0, "unchanged": 1, "steps_skipped": 0, "quarantined": 0}
+    assert vars(bring(tmp_path, rows)) == {
+        "read": 1,
+        "new": 1,
+        "changed": 0,
+        "unchanged": 0,
+        "steps_skipped": 0,
+        "quarantined": 0,
+    }
+    assert vars(bring(tmp_path, rows)) == {
+        "read": 1,
+        "new": 0,
+        "changed": 0,
+        "unchanged": 1,
+        "steps_skipped": 0,
+        "quarantined": 0,
+    }
 
 
 def test_an_unchanged_pull_leaves_no_dirty_day(tmp_path):
@@ -57,7 +71,13 @@ def test_an_older_version_does_not_win_over_one_seen_again_later(tmp_path):
 
 
 def test_a_recycled_job_id_is_another_run(tmp_path):
-    bring(tmp_path, [line(7, f"{DAY}T08:00", f"{DAY}T09:00", f"{DAY}T10:00"), line(7, f"{DAY}T18:00", f"{DAY}T19:00", f"{DAY}T20:00")])
+    bring(
+        tmp_path,
+        [
+            line(7, f"{DAY}T08:00", f"{DAY}T09:00", f"{DAY}T10:00"),
+            line(7, f"{DAY}T18:00", f"{DAY}T19:00", f"{DAY}T20:00"),
+        ],
+    )
     settle()
     assert Run.objects.count() == 2
     assert sum(UsageDay.objects.values_list("milligpu_seconds", flat=True)) == 2 * 8_000 * 3600
@@ -89,7 +109,9 @@ def test_a_record_without_submit_is_adopted_by_one_that_knows_it(tmp_path):
 
 
 def test_adoption_gives_the_same_content_in_both_orders(tmp_path):
-    unknown = [line(1, f"{DAY}T08:00", f"{DAY}T09:00", f"{DAY}T11:00", Submit="Unknown", Eligible="Unknown", JobName="later")]
+    unknown = [
+        line(1, f"{DAY}T08:00", f"{DAY}T09:00", f"{DAY}T11:00", Submit="Unknown", Eligible="Unknown", JobName="later")
+    ]
     known = [line(1, f"{DAY}T08:00", f"{DAY}T09:00", f"{DAY}T11:00")]
     bring(tmp_path, unknown, observed_at=f"{DAY}T14:00")
     bring(tmp_path, known, observed_at=f"{DAY}T13:00")
@@ -120,7 +142,9 @@ def test_a_record_of_another_cluster_is_quarantined_and_says_so(tmp_path):
 def test_a_quarantined_record_becomes_a_run_when_a_retry_can_read_it(tmp_path):
     bring(tmp_path, [line(1, f"{DAY}T08:00", f"{DAY}T09:00", f"{DAY}T11:00", Cluster="sh")])
     assert actions.retry_quarantined("bj", actor=MACHINE).quarantined == 1
-    clusters = [{"code": "bj", "name": "bj", "scheduler": {"kind": "files", "time_zone": "UTC", "cluster_name": ["bj", "sh"]}}]
+    clusters = [
+        {"code": "bj", "name": "bj", "scheduler": {"kind": "files", "time_zone": "UTC", "cluster_name": ["bj", "sh"]}}
+    ]
     declare(clusters=clusters, mappings=[], prices=[])
     counts = actions.retry_quarantined("bj", actor=MACHINE)
     assert (counts.new, counts.quarantined) == (1, 0)

@@ -45,7 +45,10 @@ def organisation() -> dict[str, object]:
         "steelyard": 1,
         "settings": {"time_zone": "UTC"},
         "departments": departments,
-        "projects": [{"code": account, "name": account, "placements": [{"department": unit}]} for account, unit in accounts.items()],
+        "projects": [
+            {"code": account, "name": account, "placements": [{"department": unit}]}
+            for account, unit in accounts.items()
+        ],
         "clusters": [{"code": "phillips", "name": "phillips", "scheduler": {"kind": "files", "time_zone": "UTC"}}],
         "mappings": [{"cluster": "phillips", "account": account, "project": account} for account in accounts],
     }
@@ -55,7 +58,9 @@ def organisation() -> dict[str, object]:
 def phillips():
     load(organisation(), actor=MACHINE)
     out = StringIO()
-    call_command("import_usage", "phillips", str(FOLDER / "phillips.sacct.log.gz"), "--fields", "xdmod", "--json", stdout=out)
+    call_command(
+        "import_usage", "phillips", str(FOLDER / "phillips.sacct.log.gz"), "--fields", "xdmod", "--json", stdout=out
+    )
     call_command("meter", stdout=StringIO())
     call_command("post", stdout=StringIO())
     return json.loads(out.getvalue())
@@ -75,7 +80,11 @@ def test_the_log_is_read_whole(phillips):
 def test_totals_are_the_published_ones(phillips):
     total = statement(WINDOW, actor=MACHINE).total
     assert (total.runs_ended, total.runs_started) == (4046, 4046)
-    assert (total.cpu_hours, total.gpu_hours, total.node_hours) == (Decimal("11767.9883"), Decimal("506.9128"), Decimal("1344.8686"))
+    assert (total.cpu_hours, total.gpu_hours, total.node_hours) == (
+        Decimal("11767.9883"),
+        Decimal("506.9128"),
+        Decimal("1344.8686"),
+    )
     assert statement("2016-12", actor=MACHINE).total.gpu_hours == Decimal("465.4928")
     assert statement("2017-01", actor=MACHINE).total.gpu_hours == Decimal("41.4200")
 

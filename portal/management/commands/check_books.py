@@ -32,4 +32,6 @@ class Command(TerminalCommand):
         broken = [check for check in checks if not check.holds]
         if broken:
             words = gettext("%(count)s identities do not hold: %(numbers)s.")
-            raise CommandError(words % {"count": len(broken), "numbers": ", ".join(str(c.identity) for c in broken)}, returncode=1)
+            raise CommandError(
+                words % {"count": len(broken), "numbers": ", ".join(str(c.identity) for c in broken)}, returncode=1
+            )

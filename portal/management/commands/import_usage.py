@@ -17,7 +17,9 @@ from portal.management.terminal import TerminalCommand, an_instant, bytes_bar
 class Command(TerminalCommand):
     """import_usage CLUSTER FILE… : exit status 0 with quarantine, 1 when nothing could be read."""
 
-    help = "Import scheduler records (sacct text or JSON, slurmrestd answers; .gz; - for standard input) into a cluster."
+    help = (
+        "Import scheduler records (sacct text or JSON, slurmrestd answers; .gz; - for standard input) into a cluster."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """See the README for examples."""
@@ -25,9 +27,14 @@ class Command(TerminalCommand):
         parser.add_argument("cluster")
         parser.add_argument("files", nargs="+", metavar="FILE")
         parser.add_argument("--format", choices=FORMATS, default="auto", dest="record_format")
-        parser.add_argument("--fields", help="column names in order, comma-separated, where there is no header line; xdmod names XDMoD's order")
+        parser.add_argument(
+            "--fields",
+            help="column names in order, comma-separated, where there is no header line; xdmod names XDMoD's order",
+        )
         parser.add_argument("--delimiter", help=r"between columns; \x1f and the like are understood")
-        parser.add_argument("--time-zone", help="of the scheduler's clock where its output is naive; default: the cluster's")
+        parser.add_argument(
+            "--time-zone", help="of the scheduler's clock where its output is naive; default: the cluster's"
+        )
         parser.add_argument("--observed-at", type=an_instant, help="when the records were read from the scheduler")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,4 +65,6 @@ class Command(TerminalCommand):
                 % vars(total)
             )
         if total.read and total.quarantined == total.read:
-            raise CommandError(gettext("Not one record could be read; all are in quarantine with their reasons."), returncode=1)
+            raise CommandError(
+                gettext("Not one record could be read; all are in quarantine with their reasons."), returncode=1
+            )

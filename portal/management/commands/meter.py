@@ -23,11 +23,17 @@ class Command(TerminalCommand):
         parser.add_argument("--cluster", help="only this cluster")
         parser.add_argument("--from", type=a_day, dest="from_on", metavar="DAY")
         parser.add_argument("--to", type=a_day, dest="to_on", metavar="DAY", help="exclusive")
-        parser.add_argument("--until", type=an_instant, dest="until_at", metavar="INSTANT", help="count nothing at or after it")
+        parser.add_argument(
+            "--until", type=an_instant, dest="until_at", metavar="INSTANT", help="count nothing at or after it"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Meter cluster by cluster."""
-        codes = [options["cluster"]] if options["cluster"] else list(Cluster.objects.order_by("code").values_list("code", flat=True))
+        codes = (
+            [options["cluster"]]
+            if options["cluster"]
+            else list(Cluster.objects.order_by("code").values_list("code", flat=True))
+        )
         done = []
         for code in codes:
             with steps_bar(code) as bar:
@@ -37,5 +43,7 @@ class Command(TerminalCommand):
             self.answer(done)
             return
         for found in done:
-            words = gettext("%(cluster)s: %(days)s days metered, %(days_changed)s changed, %(rows_written)s rows written; complete to %(through)s")
+            words = gettext(
+                "%(cluster)s: %(days)s days metered, %(days_changed)s changed, %(rows_written)s rows written; complete to %(through)s"
+            )
             self.stdout.write(words % found)

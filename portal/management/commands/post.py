@@ -14,7 +14,9 @@ from portal.management.terminal import TerminalCommand, steps_bar
 class Command(TerminalCommand):
     """post [--cluster CODE]."""
 
-    help = "Post every day that is wholly behind the metered instant plus the grace; running again posts only differences."
+    help = (
+        "Post every day that is wholly behind the metered instant plus the grace; running again posts only differences."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """One cluster or all."""
@@ -28,5 +30,7 @@ class Command(TerminalCommand):
         if options["as_json"]:
             self.answer(done.as_dict())
         else:
-            words = gettext("%(days)s days looked at: %(entries)s entries with %(lines)s lines posted, %(amount)s in all.")
+            words = gettext(
+                "%(days)s days looked at: %(entries)s entries with %(lines)s lines posted, %(amount)s in all."
+            )
             self.stdout.write(words % done.as_dict())

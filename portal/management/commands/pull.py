@@ -21,7 +21,13 @@ class Command(TerminalCommand):
         super().add_arguments(parser)
         parser.add_argument("cluster")
         parser.add_argument("--since", type=an_instant, dest="since_at", metavar="INSTANT")
-        parser.add_argument("--until", type=an_instant, dest="until_at", metavar="INSTANT", help="exclusive; queue and nodes are then left out")
+        parser.add_argument(
+            "--until",
+            type=an_instant,
+            dest="until_at",
+            metavar="INSTANT",
+            help="exclusive; queue and nodes are then left out",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Pull; print what came."""
