@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 from django.db import connection
@@ -83,11 +83,11 @@ class Counts:
 
 def latest_instant(record: RunRecord) -> int:
     """The latest instant a record tells of, epoch seconds: its times, or start + elapsed. What a file's record was observed at."""
-    submit_at, eligible_at, start_at, end_at = record[_TIMES]
+    submit_at, eligible_at, start_at, end_at = cast("tuple[int | None, ...]", record[_TIMES])
     latest = max(submit_at or 0, eligible_at or 0, start_at or 0, end_at or 0, 0)
     if start_at is None:
         return latest
-    return max(latest, start_at + (record[_ELAPSED] or 0))  # type: ignore[operator]
+    return max(latest, start_at + (cast("int | None", record[_ELAPSED]) or 0))
 
 
 def staged_row(record: RunRecord, observed_s: int) -> tuple[Any, ...]:
@@ -99,7 +99,7 @@ class Merge:
     """Merges chunks of staged rows of one cluster into `run`. Use inside one transaction; the staging table goes with it."""
 
     def __init__(self, cluster_id: int, time_zone: str, source: int) -> None:
-        self._given = {"cluster": cluster_id, "zone": time_zone, "source": source}
+        self._given: dict[str, Any] = {"cluster": cluster_id, "zone": time_zone, "source": source}
         self._cursor = connection.cursor()
         self._keep_in_memory()
         columns = ", ".join(f'"{name}" {kind}' for name, kind in STAGED)

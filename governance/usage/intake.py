@@ -124,7 +124,7 @@ def names_of(cluster: Cluster) -> frozenset[str]:
     return frozenset() if "*" in names else frozenset(names)
 
 
-def _chunks(reading: Iterator[Any], names: frozenset[str], observed_s: int | None) -> Iterator[Chunk]:
+def _chunks(reading: Iterable[Any], names: frozenset[str], observed_s: int | None) -> Iterator[Chunk]:
     chunk = Chunk([], [], 0, 0)
     for record in reading:
         if isinstance(record, RunRecord):

@@ -45,7 +45,7 @@ class TerminalCommand(BaseCommand):
 
     def table(self) -> Console:
         """A console on the command's own output."""
-        out: IO[str] = self.stdout._out  # type: ignore[attr-defined,assignment]
+        out: IO[str] = self.stdout._out  # type: ignore[assignment]
         return Console(file=out, highlight=False)
 
 
