@@ -140,7 +140,7 @@ class DatedGrant(UserObjectPermissionBase, Dated):
 
     granted_by = models.CharField(max_length=200, blank=True)
 
-    objects: ClassVar[Any] = DatedQuerySet.as_manager()
+    objects: ClassVar[Any] = DatedQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
         abstract = True
