@@ -171,7 +171,9 @@ def _read(source: BinaryIO, name: str, options: ReadOptions) -> Reading:
         raise UnreadableSource("empty")
     if _is_binary(first):
         raise UnreadableSource("binary")
-    if options.format == "clustercockpit" or (options.format == "auto" and clustercockpit.looks_like(stripped.partition(b"\n")[0])):
+    if options.format == "clustercockpit" or (
+        options.format == "auto" and clustercockpit.looks_like(stripped.partition(b"\n")[0])
+    ):
         return Reading(clustercockpit.jobs(source, first), name, "clustercockpit")
     if options.format in ("sacct-json", "slurmrestd") or (options.format == "auto" and stripped[:1] in b"{["):
         kind = "sacct-json" if options.format == "auto" else options.format

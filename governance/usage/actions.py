@@ -103,7 +103,11 @@ def retry_quarantined(cluster_code: str, *, actor: Actor) -> Counts:
             again = intake.read_again(held)
         except UnreadableSource:
             again = []
-        runs = [r for r in again if isinstance(r, RunRecord) and (not names or not r.cluster_name or r.cluster_name in names)]
+        runs = [
+            r
+            for r in again
+            if isinstance(r, RunRecord) and (not names or not r.cluster_name or r.cluster_name in names)
+        ]
         if not runs or len(runs) < len(again):
             counts.quarantined += 1
             continue

@@ -25,7 +25,14 @@ class Check:
 
 def usage_checks() -> list[Check]:
     """Identities 1 to 6."""
-    return [_runs_are_one_row(), _content_is_whole(), _nothing_dropped(), _usage_closes(), _capacity_closes(), _running_to_observation()]
+    return [
+        _runs_are_one_row(),
+        _content_is_whole(),
+        _nothing_dropped(),
+        _usage_closes(),
+        _capacity_closes(),
+        _running_to_observation(),
+    ]
 
 
 def _runs_are_one_row() -> Check:
@@ -43,7 +50,9 @@ def _content_is_whole() -> Check:
 
 
 def _nothing_dropped() -> Check:
-    read, kept = _row("SELECT coalesce(sum(read), 0), coalesce(sum(new + changed + unchanged + steps_skipped + quarantined), 0) FROM intake")
+    read, kept = _row(
+        "SELECT coalesce(sum(read), 0), coalesce(sum(new + changed + unchanged + steps_skipped + quarantined), 0) FROM intake"
+    )
     figures = {
         "read": int(read),
         "quarantined": _one("SELECT count(*) FROM quarantined_record WHERE resolved_at IS NULL"),
@@ -69,7 +78,12 @@ def _usage_closes() -> Check:
 
 def _capacity_closes() -> Check:
     rows, wrong, over = _row(sql.text("capacity_closes"))
-    return Check(5, N_("capacity closes: installed + over = its parts"), wrong == 0, {"rows": rows, "rows_off": wrong, "rows_over": over})
+    return Check(
+        5,
+        N_("capacity closes: installed + over = its parts"),
+        wrong == 0,
+        {"rows": rows, "rows_off": wrong, "rows_over": over},
+    )
 
 
 def _running_to_observation() -> Check:

@@ -19,7 +19,13 @@ from governance.tenants.models import day_of_today
 from .actions import mark_dirty
 from .live_models import NodeSeen
 
-NEW, GONE, DIFFERS, UNKNOWN_TYPE, UNCLAIMED = "new_node", "gone_node", "cards_differ", "unknown_type", "unclaimed_partition"
+NEW, GONE, DIFFERS, UNKNOWN_TYPE, UNCLAIMED = (
+    "new_node",
+    "gone_node",
+    "cards_differ",
+    "unknown_type",
+    "unclaimed_partition",
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,15 @@ def _compare(node: NodeSeen, held: dict[str, int] | None, day: CatalogueDay) -> 
     models: Counter[str] = Counter()
     for printed, count in node.gpus:
         models[model_of_type(printed, day.aliases) if printed else UNKNOWN_MODEL] += count
-    pool = next((c.pool for p in node.partitions for c in best_claims(day.claims, p) if not c.accelerators or c.accelerators & set(models)), "")
+    pool = next(
+        (
+            c.pool
+            for p in node.partitions
+            for c in best_claims(day.claims, p)
+            if not c.accelerators or c.accelerators & set(models)
+        ),
+        "",
+    )
     cards = dict(models)
     found = []
     if UNKNOWN_MODEL in models:
@@ -81,7 +95,10 @@ def accept(cluster: Cluster, nodes: list[str], *, from_on: date, actor: Actor) -
     for name in nodes:
         proposal = offered.get(name)
         if proposal is None or UNKNOWN_MODEL in proposal.models:
-            raise BadData(N_("Node “%(node)s” cannot be added: it is not proposed, or its cards are of no known model."), node=name)
+            raise BadData(
+                N_("Node “%(node)s” cannot be added: it is not proposed, or its cards are of no known model."),
+                node=name,
+            )
         seen = NodeSeen.objects.get(cluster=cluster, name=name)
         for model, count in proposal.models.items():
             values: dict[str, Any] = {

@@ -16,8 +16,13 @@ from .live_models import PullFinding
 @transaction.atomic
 def replace(cluster: Cluster, code: str, subjects: Mapping[str, dict[str, Any]], *, at: datetime) -> None:
     """Make `subjects` the open findings of this code: new ones open, those that are gone are resolved, the others stay open."""
-    standing = {f.subject: f for f in PullFinding.objects.select_for_update().filter(cluster=cluster, code=code, resolved_at__isnull=True)}
-    PullFinding.objects.filter(pk__in=[f.pk for name, f in standing.items() if name not in subjects]).update(resolved_at=at)
+    standing = {
+        f.subject: f
+        for f in PullFinding.objects.select_for_update().filter(cluster=cluster, code=code, resolved_at__isnull=True)
+    }
+    PullFinding.objects.filter(pk__in=[f.pk for name, f in standing.items() if name not in subjects]).update(
+        resolved_at=at
+    )
     PullFinding.objects.filter(pk__in=[f.pk for name, f in standing.items() if name in subjects]).update(last_at=at)
     PullFinding.objects.bulk_create(
         [
@@ -31,5 +36,9 @@ def replace(cluster: Cluster, code: str, subjects: Mapping[str, dict[str, Any]],
 
 def open_findings(cluster: Cluster | None = None) -> list[PullFinding]:
     """The open findings, of one cluster or all, newest first."""
-    found = PullFinding.objects.filter(resolved_at__isnull=True).select_related("cluster").order_by("-last_at", "code", "subject")
+    found = (
+        PullFinding.objects.filter(resolved_at__isnull=True)
+        .select_related("cluster")
+        .order_by("-last_at", "code", "subject")
+    )
     return list(found.filter(cluster=cluster) if cluster else found)

@@ -26,7 +26,9 @@ from .pulling import Pulled
 from .rules import day_of
 from .wording import fault_worded
 
-NOT_LIVE = N_("Cluster “%(code)s” is read from files: it has no live scheduler. Give it a scheduler kind of %(kinds)s first.")
+NOT_LIVE = N_(
+    "Cluster “%(code)s” is read from files: it has no live scheduler. Give it a scheduler kind of %(kinds)s first."
+)
 
 
 def scheduler_of(cluster: Cluster) -> Scheduler:
@@ -54,7 +56,9 @@ def pull(
     cluster = cluster_of(cluster_code)
     try:
         scheduler = scheduler_of(cluster)
-        done = pulling.pull_records(cluster, scheduler, since_at=since_at, until_at=until_at, by=actor.name, progress=progress)
+        done = pulling.pull_records(
+            cluster, scheduler, since_at=since_at, until_at=until_at, by=actor.name, progress=progress
+        )
         if until_at is None:
             done.waiting = pulling.pull_queue(cluster, scheduler)
             done.nodes, touched = pulling.pull_nodes(cluster, scheduler)
@@ -117,7 +121,9 @@ def note_refused(cluster_code: str, reports: Iterable[dict[str, Any]], *, actor:
                 )
             )
         except (KeyError, TypeError, ValueError):
-            raise BadData(N_("Report %(number)s needs a key, a time with an offset (at) and a reason."), number=number + 1) from None
+            raise BadData(
+                N_("Report %(number)s needs a key, a time with an offset (at) and a reason."), number=number + 1
+            ) from None
     before = RefusedSubmission.objects.filter(cluster=cluster).count()
     RefusedSubmission.objects.bulk_create(rows, ignore_conflicts=True)
     new = RefusedSubmission.objects.filter(cluster=cluster).count() - before
@@ -133,4 +139,6 @@ def _mark(cluster: Cluster, touched: list[Touched]) -> None:
 
 
 def _plain(detail: dict[str, object]) -> dict[str, Any]:
-    return {name: value if isinstance(value, int | float | bool) else str(value)[:500] for name, value in detail.items()}
+    return {
+        name: value if isinstance(value, int | float | bool) else str(value)[:500] for name, value in detail.items()
+    }

@@ -23,7 +23,9 @@ class PullFinding(models.Model):
         db_table = "pull_finding"
         constraints = [
             models.UniqueConstraint(
-                name="pull_finding_open_once", fields=["cluster", "code", "subject"], condition=Q(resolved_at__isnull=True)
+                name="pull_finding_open_once",
+                fields=["cluster", "code", "subject"],
+                condition=Q(resolved_at__isnull=True),
             )
         ]
 

@@ -179,7 +179,7 @@ def _note_seen(cluster: Cluster, at: datetime, seen: list[NodeRecord]) -> None:
 
 
 def note_runaway(cluster: Cluster, scheduler: Scheduler) -> int:
-    """Jobs the accounting holds for running and the controller does not know: they inflate use until the scheduler's operator mends them."""
+    """Jobs the accounting holds for running and the controller does not know: they inflate use until they are mended."""
     found = scheduler.runaway()
     findings.replace(cluster, "runaway_job", {job: {} for job in found}, at=datetime.now(UTC))
     return len(found)

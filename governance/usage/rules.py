@@ -75,8 +75,29 @@ def _at(day: date, clock: str, zone: ZoneInfo) -> datetime:
 
 #: Reasons, by their beginnings, that say a run waited for its own quota or for something else than capacity.
 #: From Slurm's reason codes; the last reason other than Resources and Priority stands in the accounting record.
-QUOTA_REASONS = ("Assoc", "QOS", "MaxMem", "MaxCpu", "MaxGRES", "MaxTRES", "MaxBilling", "MaxNode", "InvalidAccount", "InvalidQOS")
-OTHER_REASONS = ("Dependency", "BeginTime", "JobHeld", "JobArrayTaskLimit", "Licenses", "DeadLine", "JobLaunchFailure", "Cleaning", "Prolog")
+QUOTA_REASONS = (
+    "Assoc",
+    "QOS",
+    "MaxMem",
+    "MaxCpu",
+    "MaxGRES",
+    "MaxTRES",
+    "MaxBilling",
+    "MaxNode",
+    "InvalidAccount",
+    "InvalidQOS",
+)
+OTHER_REASONS = (
+    "Dependency",
+    "BeginTime",
+    "JobHeld",
+    "JobArrayTaskLimit",
+    "Licenses",
+    "DeadLine",
+    "JobLaunchFailure",
+    "Cleaning",
+    "Prolog",
+)
 CAPACITY_REASONS = (
     "None",
     "Resources",

@@ -32,7 +32,9 @@ def meter(code: str) -> None:
 
 
 def _live_clusters() -> list[str]:
-    return list(Cluster.objects.filter(scheduler_kind__in=sorted(SCHEDULERS)).order_by("code").values_list("code", flat=True))
+    return list(
+        Cluster.objects.filter(scheduler_kind__in=sorted(SCHEDULERS)).order_by("code").values_list("code", flat=True)
+    )
 
 
 @shared_task(name="usage.pull_all")

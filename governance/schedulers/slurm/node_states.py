@@ -42,7 +42,14 @@ _MEANING: dict[str, tuple[str, tuple[str, ...]]] = {
     "POWER_SAVING": ("", ("POWERED_DOWN",)),
 }
 # A flag that stands alone in sinfo's words says nothing of the base; these imply one.
-_IMPLIED = {"COMPLETING": "ALLOCATED", "RESERVED": "IDLE", "PLANNED": "IDLE", "DRAIN": "IDLE", "MAINTENANCE": "IDLE", "FAIL": "IDLE"}
+_IMPLIED = {
+    "COMPLETING": "ALLOCATED",
+    "RESERVED": "IDLE",
+    "PLANNED": "IDLE",
+    "DRAIN": "IDLE",
+    "MAINTENANCE": "IDLE",
+    "FAIL": "IDLE",
+}
 _NOT_FLAGS = frozenset({"INVALID", ""})
 _WORD = re.compile(r"([A-Za-z_]+)([*~#!%$@^-]*)", re.ASCII)
 _BASE_NUMBERS = ("UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE")

@@ -32,7 +32,7 @@ _SLURM: tuple[tuple[re.Pattern[str], str, dict[str, str]], ...] = (
     (
         re.compile(
             r"[Uu]nable to contact slurm controller|[Uu]nable to establish control machine|Slurmctld\S* at .* is DOWN"
-            r"|Zero Bytes were transmitted|Socket timed out on send/recv"
+            r"|Slurmctld running on cluster \S+ is not up|Zero Bytes were transmitted|Socket timed out on send/recv"
         ),
         "daemon_down",
         {"daemon": "slurmctld"},
