@@ -15,6 +15,15 @@ from django.db import connection
 
 PROJECT = Path(__file__).resolve().parents[2]
 LEASE_SECONDS = 4
+ASK = """
+import sys
+import django
+django.setup()
+from governance.access.actor import Actor
+from governance.work import actions, correlation
+with correlation.using("request-1"):
+    actions.ask(*sys.argv[1:], actor=Actor.machine("test"))
+"""
 
 
 def until(what: Callable[[], object], seconds: float, why: Callable[[], str]) -> float:
@@ -70,6 +79,12 @@ class Hosts:
     def beat(self) -> subprocess.Popen[bytes]:
         """A beat."""
         return self.celery("beat", "--pidfile=")
+
+    def ask(self, kind: str, key: str) -> str:
+        """Ask for work as a web process does, with a broker; answers the id of the request."""
+        environment = {**self.environment, "DJANGO_SETTINGS_MODULE": "portal.settings"}
+        subprocess.run([sys.executable, "-c", ASK, kind, key], cwd=PROJECT, env=environment, check=True, timeout=60)
+        return "request-1"
 
     def marks(self, what: str) -> list[int]:
         """The processes that have begun or ended the slow work."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -12,8 +13,8 @@ import pytest
 
 from governance.access.actor import Actor
 from governance.work import actions, reads
-from governance.work.models import DONE
-from portal import embedded
+from governance.work.models import DONE, FAILED
+from portal import embedded, health
 from tests.work.hosts import LEASE_SECONDS, Hosts, until
 from tests.work.rabbitmq import RabbitMQ, why_not
 from tests.work.slow_kind import KIND
@@ -83,6 +84,24 @@ def killed_in_the_middle(hosts: Hosts, *, with_its_worker: bool) -> None:
     assert first not in hosts.marks("ended")
 
 
+def message_arrives(hosts: Hosts) -> None:
+    """Without any beat, the message sent after commit reaches a worker; both write the request's id into their lines."""
+    hosts.worker("one")
+    until(lambda: reads.processes("worker"), START_SECONDS, hosts.said)
+    asked = hosts.ask("usage.meter", "nowhere")
+    until(lambda: getattr(reads.of("usage.meter", "nowhere"), "state", "") == FAILED, 15, hosts.said)
+    item = reads.of("usage.meter", "nowhere")
+    assert item is not None
+    assert (item.attempt, item.last_error_code, item.correlation_id) == (1, "NotFound", asked)
+    lines = [json.loads(line) for line in hosts.said().splitlines() if line.startswith('{"at"')]
+    told = {line.get("correlation_id") for line in lines if line["message"].startswith("usage.meter nowhere: ")}
+    assert told == {asked}
+
+
+def test_a_request_reaches_a_worker_by_its_message_alone(valkey: Hosts) -> None:
+    message_arrives(valkey)
+
+
 @pytest.mark.parametrize("with_its_worker", [True, False], ids=["the whole worker", "its child alone"])
 def test_a_killed_worker_s_work_is_done_by_another_within_the_lease(valkey: Hosts, with_its_worker: bool) -> None:
     killed_in_the_middle(valkey, with_its_worker=with_its_worker)
@@ -133,9 +152,13 @@ def test_on_rabbitmq_a_killed_worker_s_work_is_done_by_another_within_the_lease(
 
 @pytest.mark.cluster
 @pytest.mark.skipif(why_not() != "", reason=why_not())
-def test_on_rabbitmq_every_queue_is_a_quorum_queue(rabbitmq: Hosts, tmp_path: Path) -> None:
-    rabbitmq.worker("one")
-    until(lambda: reads.processes("worker"), START_SECONDS, rabbitmq.said)
+def test_on_rabbitmq_a_confirmed_message_arrives_by_a_quorum_queue(
+    rabbitmq: Hosts, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message_arrives(rabbitmq)
+    settings.CELERY_BROKER_URL = rabbitmq.environment["BROKER_URL"]
+    monkeypatch.setenv("BROKER_URL", settings.CELERY_BROKER_URL)
+    assert health.broker() == "ok"
     listed = RabbitMQ(tmp_path / "rabbitmq").control("list_queues", "--quiet", "--no-table-headers", "name", "type")
     kinds = dict(line.split("\t") for line in listed.splitlines())
     assert {name: kinds[name] for name in ("celery", "pull", "meter", "post", "notify")} == dict.fromkeys(
