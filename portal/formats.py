@@ -68,24 +68,40 @@ def price(value: Decimal | None) -> str:
 
 @register.filter
 def wan(value: Number | None) -> str:
-    """Compact, for figures that answer at a glance: 12.6万, 1.26亿 in Chinese; 126k, 3.86M in English."""
+    """Compact, three significant digits, for figures that answer at a glance: 2.80万, 12.6万, 1.26亿; 28.0k, 126k, 3.86M.
+
+    A count below ten thousand is no compact figure: it stands whole, small amounts with two decimals at most.
+    """
     if value is None:
         return MISSING
     amount = _decimal(value)
     sign, amount = (MINUS if amount < 0 else ""), abs(amount)
     for size, unit in STEPS[locale()]:
         # 10,000 is where both languages begin; what would round up to the next step belongs to it.
-        if amount >= max(size, Decimal(10_000)) or (unit in {"M", "B", "亿"} and _rounds_up_to(amount, size, unit)):
-            places = 1 if unit == "万" else _three_digits(amount / size)
-            return sign + _trimmed(amount / size, places) + unit
+        if amount >= Decimal(10_000) and _in_step(amount, size):
+            return sign + _compact(amount / size, unit) + unit
     if amount == 0:
         return "0"
     return sign + _trimmed(amount, 0 if amount >= 1000 else _three_digits(amount))
 
 
-def _rounds_up_to(amount: Decimal, size: Decimal, unit: str) -> bool:
-    step = Decimal("0.05") * 10_000 if unit == "亿" else size / 2000
-    return amount >= size - step
+def _in_step(amount: Decimal, size: Decimal) -> bool:
+    """Whether the amount belongs to this step, or does once it is rounded in the step below."""
+    if amount >= size:
+        return True
+    below = next(((step, unit) for step, unit in STEPS[locale()] if step < size), None)
+    return below is not None and _rounded(amount / below[0], below[1]) >= size / below[0]
+
+
+def _rounded(value: Decimal, unit: str) -> Decimal:
+    """Three significant digits; 万 counts on to 9,999 and keeps one decimal: 386.4万."""
+    places = 1 if unit == "万" and value >= 100 else _three_digits(value)
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+
+
+def _compact(value: Decimal, unit: str) -> str:
+    rounded = _rounded(value, unit)
+    return _trimmed(rounded, 1) if rounded >= 100 else _plain(rounded, _three_digits(rounded))
 
 
 def _three_digits(value: Decimal) -> int:
