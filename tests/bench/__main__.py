@@ -39,7 +39,9 @@ def main() -> None:
         for name in PARTS:
             if name in asked.only:
                 print(f"{name} …", file=sys.stderr)
-                figures.extend(bench.part(name))
+                for figure in bench.part(name):
+                    print(f"  {figure.what}: {figure.seconds:.3f} s", file=sys.stderr)
+                    figures.append(figure)
     if asked.as_json:
         print(json.dumps([figure.as_dict() for figure in figures], indent=1))
     else:
