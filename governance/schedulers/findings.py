@@ -176,4 +176,55 @@ FINDINGS: dict[str, tuple[str, str]] = {
         N_("Runaway jobs cannot be asked for: %(words)s"),
         N_("Only an operator may: sacctmgr modify user %(login)s set adminlevel=Operator."),
     ),
+    # slurmrestd's own
+    "rest_version": (N_("slurmrestd is asked in %(version)s; it serves %(served)s."), ""),
+    "token_in_clear": (
+        N_("The token is sent to %(url)s unencrypted: who reads the network can act as the portal."),
+        N_("Put a proxy with TLS before slurmrestd and name its https address, or use a Unix socket."),
+    ),
+    "certificate_unchecked": (
+        N_("The certificate of %(url)s is not checked: anybody may answer in its place and take the token."),
+        N_("Set ca_file to the authority's certificate, and take verify out of the connection."),
+    ),
+    "token_expires": (
+        N_("The token is valid until %(until)s."),
+        N_(
+            "Write a new one into the token's file before then (scontrol token username=LOGIN lifespan=SECONDS); "
+            "it is read again for every question."
+        ),
+    ),
+    "login_unknown": (
+        N_("Who the portal is to Slurm cannot be told: there is neither a token nor a user in the connection."),
+        N_("Nothing, if others' jobs are seen; else let slurmrestd run as an operator of the accounting."),
+    ),
+    "rest_attempts_visible": (N_("Earlier attempts of requeued jobs are shown over REST (%(version)s)."), ""),
+    "attempts_hidden": (
+        N_(
+            "Earlier attempts of requeued jobs are hidden: %(count)s jobs were started more than once and have one row "
+            "(%(jobs)s, %(version)s). What those attempts used is not counted."
+        ),
+        N_("Read this cluster by Slurm's commands instead, or let no proxy take the query out of requests."),
+    ),
+    "attempts_unseen": (
+        N_(
+            "Whether earlier attempts of requeued jobs are shown is not known: no job was requeued in the last %(days)s days (%(version)s)."
+        ),
+        N_("Requeue a running test job (scontrol requeue), and test again."),
+    ),
+    "no_events_over_rest": (
+        N_("slurmrestd tells no node events: the history of nodes is what the portal saw at each pull."),
+        N_("Read this cluster by Slurm's commands where short outages of nodes matter."),
+    ),
+    "no_runaway_over_rest": (
+        N_("slurmrestd tells no runaway jobs: a job that is lost to the controller looks as if it ran on."),
+        N_("Let an administrator run sacctmgr show runaway from time to time."),
+    ),
+    "enforcement_unknown": (
+        N_("slurmrestd does not tell whether limits are enforced."),
+        N_("Look at scontrol show config | grep AccountingStorageEnforce before quotas are given out."),
+    ),
+    "exit_codes_lost": (
+        N_("%(version)s gives 0 for every exit code. Whether a job failed is read from its state, which is right."),
+        "",
+    ),
 }

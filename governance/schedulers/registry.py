@@ -11,12 +11,14 @@ from typing import Any
 
 from governance.schedulers.live import Scheduler, SourceFault
 from governance.schedulers.slurm.connect import connect_commands
+from governance.schedulers.slurm.rest_connect import connect_rest
 
 Connect = Callable[[str, Mapping[str, Any]], Scheduler]
 
 # kind -> a function of (the portal's name of the cluster, its connection)
 SCHEDULERS: dict[str, Connect] = {
     "slurm": connect_commands,
+    "slurmrestd": connect_rest,
 }
 
 
