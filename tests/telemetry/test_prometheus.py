@@ -221,6 +221,18 @@ def test_a_source_that_is_gone_is_a_finding_with_words_until_it_answers(promethe
     assert PullFinding.objects.get(code="telemetry_fault").resolved_at is not None
 
 
+def test_a_day_the_server_has_half_forgotten_keeps_what_was_known(pulled, tmp_path_factory):
+    from tests.telemetry.blocks import make_blocks, serve
+    from tests.telemetry.conftest import told
+
+    before = content()
+    left = [g._replace(points=[p for p in g.points if p[0] > MIDNIGHT + 2 * 3600]) for g in told()]
+    with serve(make_blocks(left, tmp_path_factory.mktemp("half"))) as url:
+        configured(url)
+        done = actions.pull("bj", actor=MACHINE, since_at=datetime.fromtimestamp(MIDNIGHT, UTC))
+    assert done.days_dropped == 1 and content() == before
+
+
 def test_a_question_too_large_for_the_server_is_asked_in_halves(three_runs, prometheus, tmp_path_factory):
     from tests.telemetry.blocks import make_blocks, serve
     from tests.telemetry.conftest import told

@@ -1,5 +1,6 @@
 -- What telemetry knows of the day's runs, cut to what each had allocated and at the bands; before day_sum, which adds it up.
 -- First the rows that came before their run: the run of that job that held cards in the row's time takes them.
+-- Runs are looked up one by one through the primary key (hence OFFSET 0 and the scalar question), so that no partition is read whole.
 WITH orphan AS (
     SELECT a.*, r.submit_at AS found_at
     FROM run_activity AS a
@@ -8,9 +9,9 @@ WITH orphan AS (
         WHERE r.cluster_id = %(cluster)s AND r.job_id = a.job_id AND r.start_at <= a.last_at AND r.stop_at >= a.first_at
         ORDER BY r.start_at, r.submit_at LIMIT 1
     ) AS r
-    WHERE a.cluster_id = %(cluster)s AND a.day = %(day)s AND NOT EXISTS (
-        SELECT 1 FROM run AS k WHERE k.cluster_id = %(cluster)s AND k.job_id = a.job_id AND k.submit_at = a.submit_at
-    )
+    WHERE a.cluster_id = %(cluster)s AND a.day = %(day)s AND (
+        SELECT true FROM run AS k WHERE k.cluster_id = %(cluster)s AND k.job_id = a.job_id AND k.submit_at = a.submit_at LIMIT 1
+    ) IS NULL
 ), gone AS (
     DELETE FROM run_activity AS a USING orphan AS o
     WHERE a.cluster_id = o.cluster_id AND a.day = o.day AND a.job_id = o.job_id AND a.submit_at = o.submit_at AND a.node = o.node
@@ -38,13 +39,14 @@ DROP TABLE IF EXISTS pg_temp.meter_activity;
 CREATE TEMP TABLE meter_activity ON COMMIT DROP AS
 SELECT
     job_id, submit_at, s.from_at,
-    share_upto(active, c.upto, held) - share_upto(active, c.since, held) AS active,
+    CASE WHEN c.is_whole THEN active ELSE share_upto(active, c.upto, held) - share_upto(active, c.since, held) END AS active,
     -- Idle is spread over the units that are not active, so that the two together never pass a band's units.
-    share_upto(idle, c.upto - share_upto(active, c.upto, held), held - active)
-        - share_upto(idle, c.since - share_upto(active, c.since, held), held - active) AS idle,
-    m.upto - m.since AS measured,
-    share_upto(busy, m.upto, measured) - share_upto(busy, m.since, measured) AS busy,
-    share_upto(energy, c.upto, held) - share_upto(energy, c.since, held) AS energy
+    CASE WHEN c.is_whole THEN idle ELSE share_upto(idle, c.upto - share_upto(active, c.upto, held), held - active)
+        - share_upto(idle, c.since - share_upto(active, c.since, held), held - active) END AS idle,
+    CASE WHEN c.is_whole THEN measured ELSE share_upto(measured, c.upto, held) - share_upto(measured, c.since, held) END AS measured,
+    CASE WHEN c.is_whole THEN busy ELSE share_upto(busy, share_upto(measured, c.upto, held), measured)
+        - share_upto(busy, share_upto(measured, c.since, held), measured) END AS busy,
+    CASE WHEN c.is_whole THEN energy ELSE share_upto(energy, c.upto, held) - share_upto(energy, c.since, held) END AS energy
 FROM (
     SELECT
         a.job_id, a.submit_at, r.milli, r.begun_at, r.held, a.energy,
@@ -63,14 +65,19 @@ FROM (
             coalesce(r.gpu_milli, 0) * greatest(extract(epoch FROM
                 least(r.stop_at, %(end_at)s, %(through)s) - greatest(r.start_at, %(start_at)s))::bigint, 0) AS held
         FROM run AS r WHERE r.cluster_id = %(cluster)s AND r.job_id = a.job_id AND r.submit_at = a.submit_at
+        OFFSET 0
     ) AS r
     WHERE r.held > 0
 ) AS k
 CROSS JOIN unnest(%(from_at)s::timestamptz[], %(until_at_of_band)s::timestamptz[]) AS s (from_at, until_at)
 CROSS JOIN LATERAL (
-    SELECT milli * greatest(extract(epoch FROM s.from_at - begun_at)::bigint, 0) AS since,
-        milli * greatest(extract(epoch FROM s.until_at - begun_at)::bigint, 0) AS upto
+    SELECT since, upto, since = 0 AND upto >= held AS is_whole  -- one band holds all of it, as nearly always: nothing to share out
+    FROM (
+        SELECT milli * greatest(extract(epoch FROM s.from_at - begun_at)::bigint, 0) AS since,
+            milli * greatest(extract(epoch FROM s.until_at - begun_at)::bigint, 0) AS upto
+        OFFSET 0
+    ) AS e
+    OFFSET 0
 ) AS c
-CROSS JOIN LATERAL (SELECT share_upto(measured, c.since, held) AS since, share_upto(measured, c.upto, held) AS upto) AS m
 WHERE c.upto > 0 AND c.since < held;
 ANALYZE meter_activity;

@@ -15,8 +15,11 @@ WITH best AS (
         > (a.observed_at, a.samples, a.measured_milligpu_seconds, a.idle_milligpu_seconds, a.busy_milligpu_seconds,
             coalesce(a.memory_max_mib, -1), coalesce(a.energy_joules, -1)) AS wins
     FROM best AS b
-    LEFT JOIN run_activity AS a
-        ON a.cluster_id = %(cluster)s AND a.day = b.day AND a.job_id = b.job_id AND a.submit_at = b.submit_at AND a.node = b.node
+    LEFT JOIN LATERAL (
+        SELECT * FROM run_activity AS a
+        WHERE a.cluster_id = %(cluster)s AND a.day = b.day AND a.job_id = b.job_id AND a.submit_at = b.submit_at AND a.node = b.node
+        OFFSET 0  -- by the primary key, whatever the planner thinks of a fresh table
+    ) AS a ON true
 ), written AS (
     INSERT INTO run_activity AS a (cluster_id, day, job_id, submit_at, node, cards, active_milligpu_seconds, idle_milligpu_seconds,
         measured_milligpu_seconds, busy_milligpu_seconds, memory_max_mib, energy_joules, samples, clamped, first_at, last_at, observed_at)

@@ -8,7 +8,9 @@ WITH recent AS (
 SELECT CASE WHEN r.job_id IS NULL THEN 'telemetry_without_run' ELSE 'telemetry_excess' END, a.job_id, a.day,
     greatest(a.known, a.measured)::bigint, h.held, a.cards::bigint
 FROM recent AS a
-LEFT JOIN run AS r ON r.cluster_id = %(cluster)s AND r.job_id = a.job_id AND r.submit_at = a.submit_at
+LEFT JOIN LATERAL (
+    SELECT * FROM run AS r WHERE r.cluster_id = %(cluster)s AND r.job_id = a.job_id AND r.submit_at = a.submit_at OFFSET 0
+) AS r ON true
 CROSS JOIN LATERAL (
     SELECT coalesce(r.gpu_milli, 0) * greatest(coalesce(extract(epoch FROM
         least(coalesce(r.end_at, greatest(r.stop_at, a.last_at)), (a.day + 1)::timestamp AT TIME ZONE %(zone)s)

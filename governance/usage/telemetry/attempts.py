@@ -48,12 +48,12 @@ class Attempts:
     @staticmethod
     def _where(column: str) -> str:
         return (
-            f"WHERE cluster_id = %s AND {column} = ANY(%s) AND start_at < %s AND (stop_at >= %s OR (end_at IS NULL AND stop_at >= %s))"
+            f"WHERE cluster_id = %s AND {column} = ANY(%s) AND start_at < %s AND stop_at >= %s AND (end_at IS NULL OR stop_at >= %s)"
             " AND submit_at < %s"
         )
 
     def _given(self, jobs: list[str]) -> list[Any]:
-        return [self._cluster, jobs, self._until, self._since, self._since - SEEN_WITHIN, self._until]
+        return [self._cluster, jobs, self._until, self._since - SEEN_WITHIN, self._since, self._until]
 
 
 def _apart(attempts: list[Attempt]) -> list[Attempt]:

@@ -1,4 +1,4 @@
-"""Telemetry from files: samples into a temporary table, from there in the order of time to the judge; memory stays flat."""
+"""Telemetry from files: samples into a temporary table, from there in the order of time to the judge, who holds cards and not samples."""
 
 from __future__ import annotations
 

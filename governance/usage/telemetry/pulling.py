@@ -24,7 +24,7 @@ from governance.schedulers.telemetry.labels import LabelMap
 
 from .. import watermarks
 from ..rules import day_bounds, day_of
-from ..telemetry_models import TelemetryIntake, TelemetryPiece
+from ..telemetry_models import RunActivity, TelemetryIntake, TelemetryPiece
 from .attempts import Attempts
 from .merge import Merged, merge
 
@@ -56,6 +56,7 @@ class Pulled:
     until: str = ""
     days: int = 0
     days_without_series: int = 0
+    days_dropped: int = 0  # of which the server no longer has all that is known: left as they are
     pieces: int = 0
     pieces_skipped: int = 0  # that an earlier pull had brought in before it died
     series: int = 0
@@ -133,6 +134,9 @@ class Pull:
         low, high = span.since - around, min(span.until + around, span.readable_to)
         label, nodes = node_label(self._client, self._how.by, low, high)
         self.done.days += 1
+        if self._is_dropped(day, start):
+            self.done.days_dropped += 1
+            return
         if not nodes:
             # Nothing at all is rather a server without data than a day without cards: a later pull asks again.
             self.done.days_without_series += 1
@@ -143,6 +147,14 @@ class Pull:
         for number, group in enumerate(groups, start=1):
             reached = min(end, until) if number == len(groups) and continues else None
             self._piece(reader, group, day, span, until, reached)
+
+    def _is_dropped(self, day: date, start: datetime) -> bool:
+        """Whether the server has forgotten the beginning of a day that is known: what it has left must not replace more."""
+        soon = start + timedelta(hours=1)
+        if not RunActivity.objects.filter(cluster=self._cluster, day=day, first_at__lt=soon).exists():
+            return False
+        promql = " or ".join(f"count({m.name})" for m in self._how.by.metrics["activity"])
+        return not self._client.query_range(promql, start.timestamp(), soon.timestamp(), 300)
 
     def _piece(
         self, reader: NodeReader, nodes: Sequence[str], day: date, span: Span, until: datetime, reached: datetime | None

@@ -17,7 +17,7 @@ from ..models import Run, UsageDay
 from ..telemetry_models import RunActivity
 
 #: Findings look back this far from the latest telemetry.
-LOOK_BACK = timedelta(days=30)
+LOOK_BACK = timedelta(days=8)
 MOST_FINDINGS = 200
 
 
