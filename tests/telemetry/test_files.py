@@ -236,3 +236,11 @@ def test_an_outsider_may_neither_import_pull_nor_configure(three_runs):
 def test_a_source_that_cannot_work_is_refused_with_words(three_runs, options):
     with pytest.raises(BadData):
         actions.configure("bj", actor=MACHINE, **{"url": "http://127.0.0.1:9", **options})
+
+
+def test_a_job_may_be_named_by_its_printed_id(db, tmp_path, tmp_path_factory):
+    declare()
+    bring(tmp_path, [line(77, "2026-06-01T19:50", "2026-06-01T20:00", "2026-06-01T22:00", gpus=1, JobID="50_3")])
+    rows = [(EVENING + 60 * (n + 1), "gpu001", "c0", "50_3", 0.5) for n in range(120)]
+    done = actions.import_files("bj", [rows_csv(tmp_path_factory.mktemp("csv") / "a.csv", rows)], actor=MACHINE)
+    assert done.jobs_without_run == 0 and RunActivity.objects.get().job_id == "77"
