@@ -6,7 +6,7 @@
 #   PYTHON=/path/to/python3.12    the Python that makes .venv (3.11 or newer)
 
 .POSIX:
-.PHONY: up test check static bench help runtime dev
+.PHONY: up test test-live check static bench help runtime dev
 
 PYTHON = $$(for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$name"; exit; fi; \
@@ -19,6 +19,7 @@ NO_DATABASE = DATABASE_URL=postgresql://nobody@127.0.0.1:9/none BROKER_URL=memor
 help:
 	@echo "make up      install, start everything, print the address (PORT=8000, ARGS=...)"
 	@echo "make test    install the development packages, run the tests (ARGS=...)"
+	@echo "make test-live  those that need a real Slurm, or several workers on RabbitMQ (minutes; skipped where there is none)"
 	@echo "make check   ruff, mypy, import contracts, migrations, messages, then the tests"
 	@echo "make bench   the speed and memory figures (ARGS=...)"
 
@@ -33,7 +34,11 @@ up: runtime
 
 test: dev
 	@$(NO_DATABASE) $(PY) manage.py compile_messages
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -m "not slurm and not cluster" $(ARGS)
+
+test-live: dev
+	@$(NO_DATABASE) $(PY) manage.py compile_messages
+	@$(PY) -m pytest -m "slurm or cluster" $(ARGS)
 
 static: dev
 	$(PY) -m ruff check .

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from django.utils import translation
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+# A busy machine is no fault: outcomes are asserted, times are measured by the bench.
+hypothesis_settings.register_profile("steelyard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("steelyard")
 
 if TYPE_CHECKING:
     from tests.cast import Cast
@@ -16,6 +24,14 @@ def static_files_without_a_manifest(settings: object) -> None:
     """Pages are answered without `collectstatic` having run."""
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def in_english(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Texts are English unless a test asks for another language, whatever catalogues happen to be compiled."""
+    monkeypatch.setenv("STEELYARD_LANGUAGE", "en")
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture

@@ -108,4 +108,4 @@ def test_an_interrupted_making_goes_on_with_what_it_began_with():
 def test_a_number_below_one_is_said_and_nothing_is_made(wrong: dict[str, int]):
     with pytest.raises(CommandError, match="at least 1"):
         told(**{**SMALL, **wrong})
-    assert not AuditLine.objects.exists()
+    assert not AuditLine.objects.filter(object_kind="demo").exists()
