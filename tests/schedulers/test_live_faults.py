@@ -60,12 +60,36 @@ def test_sacct_is_asked_in_utc_for_epochs_and_with_a_separator_that_cannot_occur
     heard = tmp_path / "heard"
     write_command(fake_bin, "sacct", sacct(f"echo \"$TZ $SLURM_TIME_FORMAT $*\" >> {heard}; printf '{HEADER}'"))
     assert list(SlurmCommands(LocalRunner(), cluster="lab").runs(DAY)) == []
-    first, second = heard.read_text().splitlines()
+    first, again, second, _ = heard.read_text().splitlines()
+    assert again == first
     assert first == (
         "UTC %s -M lab -a -X -D -P --noconvert --delimiter=\x1f -S 2026-12-01T00:00:00 -E 2026-12-02T00:00:00"
         " -o Cluster,JobIDRaw,JobID,State,Submit,Start,End,NodeList,JobName"
     )
     assert " -s CA -o " in second
+
+
+def test_an_empty_answer_is_believed_only_when_it_is_given_twice(fake_bin: Path, tmp_path: Path) -> None:
+    # slurmdbd answers so, with status 0, when its database is killed under a question
+    once = f"printf '{HEADER}'; case \"$*\" in *CA*) exit;; esac; test -e {tmp_path}/asked && printf '{ROW}'; touch {tmp_path}/asked; true"
+    write_command(fake_bin, "sacct", sacct(once))
+    assert [run.job_id for run in slurm().runs(DAY) if isinstance(run, RunRecord)] == ["41"]
+
+
+def test_a_database_that_dies_under_a_question_is_told_by_the_next_one(fake_bin: Path, tmp_path: Path) -> None:
+    dead = "echo 'error: Problem talking to the database' >&2; exit 1"
+    dying = f"test -e {tmp_path}/asked && {{ {dead}; }}; touch {tmp_path}/asked; printf '{HEADER}'"
+    write_command(fake_bin, "sacct", sacct(dying))
+    fault, came = fault_of(slurm())
+    assert (fault.code, fault.detail["daemon"], came) == ("daemon_down", "slurmdbd", [])
+
+
+def test_an_accounting_without_any_account_is_no_answer(fake_bin: Path) -> None:
+    write_command(fake_bin, "sacctmgr", "true\n")
+    for ask in (slurm().associations, slurm().qos):
+        with pytest.raises(SourceFault, match="bad_answer"):
+            list(ask())
+    assert list(slurm().events(DAY)) == []
 
 
 def test_the_portals_own_environment_stays_at_home(
@@ -127,6 +151,13 @@ def test_other_columns_than_asked_for_are_no_answer(fake_bin: Path) -> None:
         ("sacct: unrecognized option '--array'", 1, "unknown_field", {"field": "--array"}),
         ("squeue: error: No cluster 'nope' known by database.", 1, "unknown_cluster", {}),
         ("sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs", 1, "not_permitted", {}),
+        (
+            "sacctmgr: error: Slurmctld running on cluster lab is not up, can't check running jobs",
+            1,
+            "daemon_down",
+            {"daemon": "slurmctld"},
+        ),
+        ("sacct: error: DBD_GET_JOBS_COND failure: Unspecified error", 111, "daemon_down", {"daemon": "slurmdbd"}),
         ("slurm_load_jobs error: Access/permission denied", 1, "not_permitted", {}),
         ("sacct: error: If munged is up, restart with --num-threads=10", 1, "refused", {}),
         ("sacct: error: Munge encode failed: Failed to access socket", 1, "refused", {}),
@@ -191,10 +222,17 @@ def gone(pid_file: Path) -> bool:
     [
         ("sleep 60", Patience(0.5, 30), "silent"),
         (f"printf '{HEADER}'; sleep 60", Patience(0.5, 30), "silent"),
+        ("while :; do echo still trying >&2; sleep 0.05; done", Patience(0.5, 30), "silent"),
         (f"printf '{HEADER}'; while :; do printf '{ROW}'; sleep 0.05; done", Patience(5, 1), "total"),
         (f"printf '{HEADER}'; exec >&-; sleep 60", Patience(0.5, 30), "end"),
     ],
-    ids=["silent from the start", "silent in the middle", "without end", "output closed, still running"],
+    ids=[
+        "silent from the start",
+        "silent in the middle",
+        "only complaints",
+        "without end",
+        "output closed, still running",
+    ],
 )
 def test_a_slow_or_endless_answer_is_given_up_and_its_command_ended(
     fake_bin: Path, tmp_path: Path, answer: str, patience: Patience, kind: str
@@ -207,6 +245,13 @@ def test_a_slow_or_endless_answer_is_given_up_and_its_command_ended(
     assert (fault.code, fault.detail["kind"]) == ("timed_out", kind)
     assert time.monotonic() - begin < 8
     assert gone(tmp_path / "pid")
+
+
+def test_a_command_that_asks_a_dead_database_for_ever_says_so_when_given_up(fake_bin: Path) -> None:
+    endless = f"printf '{HEADER}'; while :; do echo 'sacct: error: Unable to connect to database' >&2; sleep 0.05; done"
+    write_command(fake_bin, "sacct", sacct(endless))
+    fault, _ = fault_of(slurm(Patience(0.5, 30)))
+    assert (fault.code, fault.detail["daemon"], fault.detail["kind"]) == ("daemon_down", "slurmdbd", "silent")
 
 
 def test_a_reader_who_leaves_leaves_no_process_behind(fake_bin: Path, tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ separator that cannot occur.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import BinaryIO, cast
+from functools import cached_property, partial
+from typing import BinaryIO, TypeVar, cast
 
 from governance.schedulers.errors import UnreadableSource
 from governance.schedulers.limits import Association, Qos, Transaction
@@ -21,6 +21,7 @@ from governance.schedulers.slurm.probe import probe
 from governance.schedulers.slurm.runner import Patience, Runner, lines, text
 from governance.schedulers.slurm.text import Text
 
+Record = TypeVar("Record")
 GAP = "\x1f"
 # Asked for where `sacct --helpformat` lists them: one field it does not know fails the whole call. Free text is last.
 WANTED = (
@@ -106,15 +107,28 @@ class SlurmCommands:
         that is not whole raises SourceFault after its last row, so keep none of it before the end.
         """
         told = set()
-        for record in self._sacct(window):
+        for record in self._confirmed(partial(self._sacct, window)):
             key = _cancelled_unstarted(record)
             if key is not None:
                 told.add(key)
             yield record
-        for record in self._sacct(window, "-s", "CA"):
+        for record in self._confirmed(partial(self._sacct, window, "-s", "CA")):
             key = _cancelled_unstarted(record)
             if key is not None and key not in told:
                 yield record
+
+    def _confirmed(self, ask: Callable[[], Iterator[Record]]) -> Iterator[Record]:
+        """An answer of the accounting, asked for once more where it is empty.
+
+        When its database dies under a question, slurmdbd 22.05 answers with no rows and no error. The second question
+        then fails, or finds the rows.
+        """
+        empty = True
+        for record in ask():
+            empty = False
+            yield record
+        if empty:
+            yield from ask()
 
     def _sacct(self, window: Window, *more: str) -> Iterator[RunRecord | BadRecord | Skipped]:
         argv = self.command(
@@ -148,6 +162,15 @@ class SlurmCommands:
         argv = self.command("sacctmgr", "-n", "-P", "show", thing, *conditions, f"format={','.join(fields)}")
         return self._lines(argv)
 
+    def _never_empty(self, thing: str, fields: tuple[str, ...], *conditions: str) -> Iterator[str]:
+        """As `_sacctmgr`, of things that every accounting has: none at all is no answer. Raises SourceFault."""
+        empty = True
+        for line in self._sacctmgr(thing, fields, *conditions):
+            empty = False
+            yield line
+        if empty:
+            raise SourceFault("bad_answer", command="sacctmgr", words=f"there is no {thing}")
+
     def _where(self) -> list[str]:
         return [f"cluster={self.cluster}"] if self.cluster else []
 
@@ -156,21 +179,21 @@ class SlurmCommands:
 
     def events(self, window: Window) -> Iterator[NodeEvent | BadRecord]:
         """Node events that overlap the window. Raises SourceFault."""
-        conditions = [*self._where(), *self._within(window)]
-        yield from accounting.events(self._sacctmgr("event", accounting.EVENT_FIELDS, *conditions))
+        ask = partial(self._sacctmgr, "event", accounting.EVENT_FIELDS, *self._where(), *self._within(window))
+        yield from accounting.events(self._confirmed(ask))
 
     def associations(self) -> Iterator[Association | BadRecord]:
         """The tree of accounts and users with their limits, as the database has it. Raises SourceFault."""
-        yield from accounting.associations(self._sacctmgr("assoc", accounting.ASSOCIATION_FIELDS, *self._where()))
+        yield from accounting.associations(self._never_empty("assoc", accounting.ASSOCIATION_FIELDS, *self._where()))
 
     def qos(self) -> Iterator[Qos | BadRecord]:
         """The qualities of service; all clusters of a database share them. Raises SourceFault."""
-        yield from accounting.qos(self._sacctmgr("qos", accounting.QOS_FIELDS))
+        yield from accounting.qos(self._never_empty("qos", accounting.QOS_FIELDS))
 
     def transactions(self, window: Window) -> Iterator[Transaction | BadRecord]:
         """Who changed what in the accounting within the window. Raises SourceFault."""
-        conditions = self._within(window)
-        yield from accounting.transactions(self._sacctmgr("transactions", accounting.TRANSACTION_FIELDS, *conditions))
+        ask = partial(self._sacctmgr, "transactions", accounting.TRANSACTION_FIELDS, *self._within(window))
+        yield from accounting.transactions(self._confirmed(ask))
 
     def runaway(self) -> list[str]:
         """Raw ids of jobs the accounting holds for running and the controller does not know; nothing is mended.

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from governance.schedulers.live import SourceFault
-from governance.schedulers.slurm.words import Ended, fault_of
+from governance.schedulers.slurm.words import Ended, fault_of, fault_of_silence
 
 BLOCK = 256 * 1024
 MOST_COMPLAINTS = 8 * 1024  # bytes of standard error kept; the rest is read and forgotten
@@ -45,7 +45,8 @@ class Answer:
         self.command = over_ssh or os.path.basename(argv[0])
         self._over_ssh = bool(over_ssh)
         self._patience = patience
-        self._waited = 0.0
+        self._waited = 0.0  # in all
+        self._silent = 0.0  # since the last byte of output; complaints are no sign of an answer
         self._complaints = bytearray()
         self.gave = 0
         try:
@@ -94,22 +95,24 @@ class Answer:
                 data = os.read(self._out, min(size, BLOCK) if size > 0 else BLOCK)
                 if data:
                     self.gave += len(data)
+                    self._silent = 0.0
                     return data
                 self._open.discard(self._out)
         self._judge()
         return b""
 
     def _await_some(self) -> list[int]:
-        patience = min(self._patience.silent_s, self._patience.total_s - self._waited)
+        """What there is to read; raises SourceFault when the patience is at its end."""
+        patience = min(self._patience.silent_s - self._silent, self._patience.total_s - self._waited)
         begin = time.monotonic()
         ready, _, _ = select.select(list(self._open), [], [], max(0.0, patience))
-        self._waited += time.monotonic() - begin
+        passed = time.monotonic() - begin
+        self._waited += passed
+        self._silent += passed
         if not ready:
             self.close()
             kind = "total" if self._waited >= self._patience.total_s else "silent"
-            raise SourceFault(
-                "timed_out", command=self.command, kind=kind, after_s=round(self._waited, 1), words=self._words()
-            )
+            raise fault_of_silence(self.command, self._words(), kind, self._waited)
         return ready
 
     def _hear(self) -> None:
@@ -127,7 +130,7 @@ class Answer:
             status = self._process.wait(timeout=max(1.0, min(30.0, self._patience.silent_s)))
         except subprocess.TimeoutExpired:
             self.close()
-            raise SourceFault("timed_out", command=self.command, kind="end", words=self._words()) from None
+            raise fault_of_silence(self.command, self._words(), "end", self._waited) from None
         # Whoever it left behind may hold standard error open: take what is there, wait for no more.
         while self._err in self._open and select.select([self._err], [], [], 0)[0]:
             self._hear()

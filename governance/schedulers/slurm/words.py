@@ -87,6 +87,19 @@ def _slurm_fault(words: str) -> tuple[str, dict[str, str]] | None:
     return None
 
 
+def fault_of_silence(command: str, complaints: str, kind: str, after_s: float) -> SourceFault:
+    """The fault of a command that was given up: a daemon it complains of that long is down, else nobody knows.
+
+    sacct asks for ever while slurmdbd has lost its database.
+    """
+    words = complaints.strip()[:MOST_WORDS]
+    known = _slurm_fault(words)
+    detail: dict[str, object] = {"command": command, "kind": kind, "after_s": round(after_s, 1), "words": words}
+    if known is not None and known[0] == "daemon_down":
+        return SourceFault("daemon_down", **known[1], **detail)
+    return SourceFault("timed_out", **detail)
+
+
 def fault_of(end: Ended) -> SourceFault | None:
     """The fault of a command that ended, None where all is well.
 
