@@ -83,6 +83,17 @@ TEMPLATES = [
 ]
 
 
+#: How soon a database that has gone silent is noticed, in seconds (tcp_user_timeout: ms); portal/apps.py asks the server
+#: for the same, or a host that is cut off would keep its row locks for hours.
+REACH = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+
+
 def _database(url: str) -> dict[str, object]:
     """Django's settings for a `postgresql://user:password@host:port/name?option=value` URL."""
     parts = urlsplit(url)
@@ -94,7 +105,7 @@ def _database(url: str) -> dict[str, object]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(parts.hostname or ""),
         "PORT": str(parts.port or ""),
-        "OPTIONS": {"client_encoding": "UTF8", **options},
+        "OPTIONS": {"client_encoding": "UTF8", **REACH, **options},
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
         "TEST": {"NAME": os.environ.get("STEELYARD_TEST_DATABASE") or None},
@@ -154,7 +165,14 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker may be away for long: it
 CELERY_BROKER_TRANSPORT_OPTIONS = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5} | (
     {"confirm_publish": True}
     if _ON_RABBITMQ
-    else {"visibility_timeout": 4 * 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
+    else {
+        "visibility_timeout": 4 * 3600,
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 1,
+        "socket_connect_timeout": 5,
+        "socket_timeout": 10,  # above the second for which a worker's own read waits
+        "socket_keepalive": True,
+    }
     if CELERY_BROKER_URL.startswith("redis")
     else {}
 )
@@ -176,6 +194,8 @@ CELERY_TASK_ROUTES = {
     "usage.pull_all": {"queue": "pull"},
     "usage.reread": {"queue": "pull"},
     "usage.reread_all": {"queue": "pull"},
+    "usage.telemetry": {"queue": "pull"},
+    "usage.telemetry_all": {"queue": "pull"},
     "usage.meter": {"queue": "meter"},
     "usage.meter_all": {"queue": "meter"},
     "ledger.post": {"queue": "post"},
@@ -186,6 +206,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "meter": {"task": "usage.meter_all", "schedule": 300.0},
     "post": {"task": "ledger.post_all", "schedule": 300.0},
     "pull": {"task": "usage.pull_all", "schedule": 300.0},
+    "telemetry": {"task": "usage.telemetry_all", "schedule": 3600.0},
     "reread": {"task": "usage.reread_all", "schedule": crontab(hour=19, minute=10)},  # UTC: night in China
 }
 CELERY_TIMEZONE = "UTC"
@@ -196,6 +217,8 @@ WORK_SWEEP_SECONDS = float(os.environ.get("STEELYARD_SWEEP_SECONDS", 30))
 BEAT_LEASE_SECONDS = float(os.environ.get("STEELYARD_BEAT_LEASE_SECONDS", 30))
 #: With a token, /metrics wants it from everybody; without one, only this machine is answered.
 METRICS_TOKEN = os.environ.get("STEELYARD_METRICS_TOKEN", "")
+#: What a submit hook shows to report refused submissions; without one only people who signed in may.
+REFUSED_TOKEN = os.environ.get("STEELYARD_REFUSED_TOKEN", "")
 
 #: Only days wholly behind the metered instant by this much are posted; newer ones are shown as accrued.
 POSTING_GRACE_SECONDS = int(os.environ.get("STEELYARD_POSTING_GRACE_SECONDS", 2 * 3600))

@@ -11,6 +11,8 @@ from governance.work import actions as work
 from governance.work.running import Claim, run
 
 from . import actions, live
+from .models import TelemetrySource
+from .telemetry import actions as telemetry
 
 
 @shared_task(name="usage.meter_all")
@@ -71,3 +73,21 @@ def reread(code: str) -> None:
         work.ask("usage.meter", code, actor=Actor.machine("reread"))
 
     run("usage.reread", code, fetch)
+
+
+@shared_task(name="usage.telemetry_all")
+def telemetry_all() -> None:
+    """Ask for the telemetry of every cluster that has a source."""
+    for code in TelemetrySource.objects.order_by("cluster__code").values_list("cluster__code", flat=True):
+        work.ask("usage.telemetry", code, actor=Actor.machine("schedule"))
+
+
+@shared_task(name="usage.telemetry")
+def pull_telemetry(code: str) -> None:
+    """Pull the cluster's telemetry piece by piece, then ask for its metering."""
+
+    def fetch(claim: Claim) -> None:
+        telemetry.pull(code, actor=Actor.machine("telemetry"), progress=claim.step)
+        work.ask("usage.meter", code, actor=Actor.machine("telemetry"))
+
+    run("usage.telemetry", code, fetch)
