@@ -26,6 +26,12 @@ class DomainError(Exception):
         return self.message % self.params if self.params else self.message
 
 
+class NotSignedIn(DomainError):
+    """A machine at a door without the token, or with a wrong one."""
+
+    status = 401
+
+
 class NotFound(DomainError):
     """Not there, or not yours to see: the two are told apart by nobody."""
 

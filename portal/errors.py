@@ -27,6 +27,11 @@ WORDS = {
         _("Nothing was changed."),
         _("Go back, load the page again and repeat the step."),
     ),
+    401: (
+        _("Who asks is not known"),
+        _("The token is missing or wrong. Nothing was changed."),
+        _("Send the token in the header Authorization, or sign in."),
+    ),
     403: (
         _("This is not yours to do"),
         _("You are signed in, but your roles do not include this. Nothing was changed."),
@@ -97,7 +102,9 @@ def answer(request: HttpRequest, status: int, sentences: list[str] | None = None
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Whether the client asks for JSON rather than for a page."""
+    """Whether the client asks for JSON rather than for a page; below /api/ there are no pages."""
+    if request.path.startswith("/api/"):
+        return True
     accept = request.headers.get("Accept", "")
     return "json" in accept and "text/html" not in accept
 

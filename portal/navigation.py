@@ -81,4 +81,8 @@ def entries(of: Standing) -> list[Entry]:
         )
     if of.holds("run.view") or of.has_login:
         found.append(Entry(_("Jobs"), _("Jobs"), "list", reverse("jobs"), frozenset({"jobs", "job"}), _("Use compute")))
+    if of.holds("operations.view"):
+        ops = frozenset({"ops", "ops-cluster-new", "ops-cluster", "ops-cluster-test"})
+        words = (_("Collection and data quality"), _("Operations"))
+        found.append(Entry(*words, "heartbeat", reverse("ops"), ops, _("Resources and operations")))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from governance.usage.ops import api
 from portal import health, home, jobs, metrics, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -17,6 +18,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", metrics.metrics, name="metrics"),
     path("ledger/", include("billing.ledger.urls")),
     path("jobs/", include("governance.usage.urls")),
+    path("ops/", include("governance.usage.ops.urls")),
+    path("api/v1/clusters/<str:code>/refused-submissions", api.refused_submissions, name="api-refused-submissions"),
     path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),
 ]
 

@@ -66,6 +66,42 @@ MATRIX: list[tuple[str, str, str, dict[str, int]]] = [
     ("job", "/jobs/bj/101/1/", "get", only(set())),
     ("job", "/jobs/bj/101/99999999999999999999/", "get", only(set())),
 ]
+#: Who sees the operations pages, and which of them may act there.
+OPERATIONS = {"operator", "administrator", "finance", "auditor"}
+ACTING = {"operator", "administrator"}
+
+
+def acting(status: int) -> dict[str, int]:
+    """`status` for those who may act on operations, 403 for those who only see them, 404 for all others."""
+    seen = {name: status if name in ACTING else 403 for name in OPERATIONS}
+    return only(set()) | seen
+
+
+BJ = "/ops/clusters/bj/"
+REFUSED = "/api/v1/clusters/bj/refused-submissions"
+MATRIX += [
+    ("ops", "/ops/", "get", only(OPERATIONS)),
+    ("ops", "/ops/", "post", always(405) | {ANONYMOUS: 302}),
+    ("ops-cluster-new", "/ops/clusters/new/", "get", acting(200)),
+    ("ops-cluster-new", "/ops/clusters/new/", "post", acting(422)),
+    ("ops-cluster", BJ, "get", only(OPERATIONS)),
+    ("ops-cluster", f"{BJ}?tab=nodes", "get", only(OPERATIONS)),
+    ("ops-cluster", f"{BJ}?tab=quarantine", "get", only(OPERATIONS)),
+    ("ops-cluster", f"{BJ}?tab=connection", "get", only(OPERATIONS)),
+    ("ops-cluster", f"{BJ}?tab=money", "get", only(set()) | dict.fromkeys(OPERATIONS, 422)),
+    ("ops-cluster", BJ, "post", acting(422)),
+    ("ops-cluster", "/ops/clusters/nowhere/", "get", only(set())),
+    ("ops-cluster-test", f"{BJ}test/", "post", acting(409)),  # it is read from files
+    ("ops-cluster-test", f"{BJ}test/", "get", always(405) | {ANONYMOUS: 302}),
+    ("ops-cluster-test", "/ops/clusters/nowhere/test/", "post", only(set())),
+    ("ops-cluster-pull", f"{BJ}pull/", "post", acting(409)),
+    ("ops-cluster-nodes", f"{BJ}nodes/", "post", acting(422)),
+    ("ops-cluster-quarantine", f"{BJ}quarantine/", "post", acting(302)),
+    ("ops-work-retry", "/ops/work/retry/", "post", acting(404)),  # there is no such work
+    ("api-refused-submissions", REFUSED, "post", acting(422) | {ANONYMOUS: 401}),
+    ("api-refused-submissions", REFUSED, "get", always(405)),
+    ("api-refused-submissions", REFUSED.replace("bj", "nowhere"), "post", only(set()) | {ANONYMOUS: 401}),
+]
 CASES = [(name, address, method, who, answers[who]) for name, address, method, answers in MATRIX for who in answers]
 
 

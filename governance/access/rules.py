@@ -40,18 +40,23 @@ SCOPES: dict[Role, tuple[str, ...]] = {
 SEPARATED = frozenset({Role.AUDITOR, Role.ADMINISTRATOR, Role.SECURITY})
 
 #: usage.view: hours and totals of a project; money.view: its amounts; run.view: everybody's runs in it
-#: (one's own runs are always seen); the site's capabilities are held on the installation.
+#: (one's own runs are always seen); operations.view: how collection and background work stand, without anybody's use;
+#: the site's capabilities are held on the installation.
 CAPABILITIES: dict[Role, frozenset[str]] = {
     Role.MEMBER: frozenset({"usage.view", "money.view"}),
     Role.LEAD: frozenset({"usage.view", "money.view", "run.view"}),
     Role.APPROVER: frozenset({"usage.view", "money.view", "run.view"}),
     Role.VIEWER: frozenset({"usage.view", "money.view", "run.view"}),
     Role.CAPACITY_MANAGER: frozenset({"capacity.view"}),
-    Role.OPERATOR: frozenset({"usage.view", "run.view", "capacity.view", "records.import", "catalogue.change"}),
-    Role.FINANCE: frozenset({"usage.view", "money.view", "run.view", "ledger.post"}),
+    Role.OPERATOR: frozenset(
+        {"usage.view", "run.view", "capacity.view", "operations.view", "records.import", "catalogue.change"}
+    ),
+    Role.FINANCE: frozenset({"usage.view", "money.view", "run.view", "operations.view", "ledger.post"}),
     Role.LEADERSHIP: frozenset({"usage.view", "money.view", "capacity.view"}),
-    Role.AUDITOR: frozenset({"usage.view", "money.view", "run.view", "audit.view"}),
-    Role.ADMINISTRATOR: frozenset({"organisation.change", "catalogue.change", "records.import", "capacity.view"}),
+    Role.AUDITOR: frozenset({"usage.view", "money.view", "run.view", "operations.view", "audit.view"}),
+    Role.ADMINISTRATOR: frozenset(
+        {"organisation.change", "catalogue.change", "records.import", "capacity.view", "operations.view"}
+    ),
     Role.SECURITY: frozenset({"grants.change"}),
 }
 
