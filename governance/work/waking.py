@@ -12,6 +12,8 @@ log = logging.getLogger(__name__)
 CORRELATION_HEADER = "steelyard_correlation"
 #: A broker that is away must not hold up the page that asked: the sweep sends again.
 RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.2}
+#: A broker that takes messages and confirms none (its disk is full, its host is cut off) counts as away.
+CONFIRM_SECONDS = 5.0
 
 
 def send(kind: str, key: str, correlation_id: str) -> bool:
@@ -20,7 +22,15 @@ def send(kind: str, key: str, correlation_id: str) -> bool:
         return False  # nobody listens there: this process runs without a broker
     try:
         headers = {CORRELATION_HEADER: correlation_id}
-        current_app.send_task(kind, args=[key], headers=headers, ignore_result=True, retry=True, retry_policy=RETRY)
+        current_app.send_task(
+            kind,
+            args=[key],
+            headers=headers,
+            ignore_result=True,
+            retry=True,
+            retry_policy=RETRY,
+            confirm_timeout=CONFIRM_SECONDS,
+        )
     except (OperationalError, OSError) as fault:
         log.warning("no broker for %s %s, the sweep sends it again: %s", kind, key, fault)
         return False

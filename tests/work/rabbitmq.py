@@ -107,6 +107,10 @@ class RabbitMQ:
         except OSError:
             return False
 
+    def server(self) -> int:
+        """The process id of the node."""
+        return int((self.folder / "pid").read_text())
+
     def control(self, *arguments: str) -> str:
         """What `rabbitmqctl` answers."""
         command = [str(PROGRAMS / "rabbitmqctl"), *arguments]

@@ -13,7 +13,7 @@ import pytest
 
 from governance.access.actor import Actor
 from governance.work import actions, reads
-from governance.work.models import DONE, FAILED
+from governance.work.models import DONE, FAILED, WAITING
 from portal import embedded, health
 from tests.work.hosts import LEASE_SECONDS, Hosts, until
 from tests.work.rabbitmq import RabbitMQ, why_not
@@ -142,6 +142,37 @@ def test_what_was_asked_for_while_the_broker_was_away_is_done_when_it_is_back(co
         hosts.close()
         if broker.poll() is None:
             embedded.stop_broker(broker)
+
+
+def test_a_broker_that_is_frozen_holds_nobody_up_for_long(committed: None, home: Path) -> None:
+    broker = embedded.start_broker()
+    hosts = Hosts(home, embedded.broker_url())
+    os.kill(broker.pid, signal.SIGSTOP)
+    try:
+        hosts.ask("usage.meter", "nowhere")  # within its 60 s, Python's start among them
+        item = reads.of("usage.meter", "nowhere")
+        assert item is not None
+        assert (item.state, item.enqueued_at) == (WAITING, None)
+    finally:
+        os.kill(broker.pid, signal.SIGCONT)
+        embedded.stop_broker(broker)
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(why_not() != "", reason=why_not())
+def test_on_rabbitmq_a_frozen_broker_holds_nobody_up_for_long(rabbitmq: Hosts, tmp_path: Path) -> None:
+    rabbitmq.ask("usage.meter", "nowhere")
+    node = RabbitMQ(tmp_path / "rabbitmq").server()
+    os.kill(node, signal.SIGSTOP)
+    try:
+        rabbitmq.ask("usage.meter", "elsewhere")
+    finally:
+        os.kill(node, signal.SIGCONT)
+    asked = {key: reads.of("usage.meter", key) for key in ("nowhere", "elsewhere")}
+    assert {key: item is not None and item.enqueued_at is not None for key, item in asked.items()} == {
+        "nowhere": True,
+        "elsewhere": False,
+    }
 
 
 @pytest.mark.cluster

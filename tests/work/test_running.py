@@ -257,3 +257,14 @@ def test_the_counts_say_how_long_the_oldest_has_waited() -> None:
     (count,) = reads.counts()
     assert (count.kind, count.state, count.items) == (KIND, WAITING, 2)
     assert 89 < count.oldest_seconds < 120
+
+
+def test_every_connection_asks_the_server_to_notice_soon_when_its_host_is_cut_off() -> None:
+    connection.close()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, setting::int FROM pg_settings WHERE name LIKE 'tcp_keepalives%'")
+        assert dict(cursor.fetchall()) == {
+            "tcp_keepalives_idle": 10,
+            "tcp_keepalives_interval": 5,
+            "tcp_keepalives_count": 3,
+        }
