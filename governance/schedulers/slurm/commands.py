@@ -150,6 +150,11 @@ class SlurmCommands:
             except UnreadableSource as fault:
                 raise SourceFault("bad_answer", command="sacct", reason=fault.code, **fault.detail) from None
 
+    def column(self, field: str, window: Window) -> Iterator[str]:
+        """One field of sacct, not a free text, of every attempt that overlaps the window. Raises SourceFault."""
+        span = ("-S", moment(window.since_at), "-E", moment(window.until_at))
+        yield from self._lines(self.command("sacct", "-a", "-X", "-D", "-n", "-P", *span, "-o", field))
+
     def queue(self) -> Iterator[PendingRecord | BadRecord]:
         """The jobs that wait now, an array that is not yet split as one. Raises SourceFault, at the end if cut off."""
         yield from queue.pending(self._lines(self.command("squeue", "-a", "-h", "-t", "PENDING", "-O", queue.FORMAT)))

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
-from governance.schedulers.live import Finding, NodeRecord, SourceFault
-from governance.schedulers.slurm.runner import Patience, lines
+from governance.schedulers.live import Finding, NodeRecord, SourceFault, Window
 
 if TYPE_CHECKING:
     from governance.schedulers.slurm.commands import SlurmCommands
@@ -194,7 +193,7 @@ class _Probe:
             yield Finding("query_range_limited", "warning", {"range": most, "login": self.login})
 
     def _jobs_seen(self) -> Iterator[Finding]:
-        users = set(self._sacct(self.now - SAMPLED_DAYS * DAY, self.now, "User")) - {""}
+        users = set(self.slurm.column("User", Window(self.now - SAMPLED_DAYS * DAY, self.now))) - {""}
         private = ",".join(
             sorted(_names(self.controller.get("privatedata", "")) | _names(self.database.get("privatedata", "")))
         )
@@ -231,18 +230,10 @@ class _Probe:
         else:
             yield Finding("no_runaway_jobs", "ok", {})
 
-    def _sacct(self, since_at: int, until_at: int, field: str) -> Iterator[str]:
-        """One field of the jobs that ended in, or overlap, a span. Raises SourceFault."""
-        from governance.schedulers.slurm.commands import ENV, moment
-
-        span = ("-S", moment(since_at), "-E", moment(until_at))
-        argv = self.slurm.command("sacct", "-a", "-X", "-D", "-n", "-P", *span, "-o", field)
-        return lines(self.slurm.runner, argv, env=ENV, patience=Patience(120, 300))
-
     def _submitted(self, age: int) -> list[int]:
         """When the attempts submitted on the day so many days ago were, as far as they had started or ended that day."""
         begin = self.now - age * DAY
-        moments = (int(at) for at in self._sacct(begin, begin + DAY, "Submit") if at.isdigit())
+        moments = (int(at) for at in self.slurm.column("Submit", Window(begin, begin + DAY)) if at.isdigit())
         return [at for at in moments if begin <= at < begin + DAY]
 
     def _first_pull(self) -> Iterator[Finding]:
