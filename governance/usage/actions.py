@@ -106,7 +106,9 @@ def retry_quarantined(cluster_code: str, *, actor: Actor) -> Counts:
         runs = [
             r
             for r in again
-            if isinstance(r, RunRecord) and (not names or not r.cluster_name or r.cluster_name in names)
+            if isinstance(r, RunRecord)
+            and intake.fits(r)
+            and (not names or not r.cluster_name or r.cluster_name in names)
         ]
         if not runs or len(runs) < len(again):
             counts.quarantined += 1

@@ -123,7 +123,8 @@ class Merge:
         copy_rows(cursor, "staged", [name for name, _ in STAGED], STAGED_TYPES, rows)
         if any(row[_STAGED_SUBMIT] is None for row in rows):
             self._run("resolve_unknown_submit")
-        self._run("adopt_unknown_submit")
+        if self._strangers():
+            self._run("adopt_unknown_submit")
         self._run("weigh_candidates")
         found = self._verdicts()
         # A statement over a chunk costs even where it finds nothing to do, and most chunks are all new or all known.
@@ -140,6 +141,13 @@ class Merge:
 
     def _run(self, name: str) -> None:
         self._cursor.execute(sql.text(name), self._given)
+
+    def _strangers(self) -> bool:
+        """Whether any run of the cluster stands under its start; an index of those few answers."""
+        self._cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM run WHERE cluster_id = %(cluster)s AND NOT submit_known)", self._given
+        )
+        return bool(self._cursor.fetchone()[0])
 
     def _count(self, statement: str) -> int:
         self._cursor.execute(statement)

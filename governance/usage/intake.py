@@ -131,7 +131,7 @@ def _chunks(reading: Iterable[Any], names: frozenset[str], observed_s: int | Non
             if names and record.cluster_name and record.cluster_name not in names:
                 reason = f"the record is of cluster “{record.cluster_name}”"
                 chunk.bad.append(BadRecord(record.raw, OTHER_CLUSTER, reason))
-            elif not _in_range(record):
+            elif not fits(record):
                 chunk.bad.append(BadRecord(record.raw, OUT_OF_RANGE, "a number or time in it is out of range"))
             else:
                 seen = observed_s if observed_s is not None else latest_instant(record)
@@ -148,7 +148,7 @@ def _chunks(reading: Iterable[Any], names: frozenset[str], observed_s: int | Non
     yield chunk
 
 
-def _in_range(record: RunRecord) -> bool:
+def fits(record: RunRecord) -> bool:
     """Whether the columns can hold the record's numbers, and its times lie in order. Spelt out, since it runs a million times."""
     start, end = record.start_at, record.end_at
     return (
