@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import pairwise
 from math import isfinite
 from typing import Any, BinaryIO
 
@@ -30,24 +31,47 @@ MOST_EXPLAINED = 1024 * 1024  # bytes of an answer without jobs that are looked 
 DIGITS = b"0123456789"
 MOST_DIGITS = 400
 _LONG_NUMBER = re.compile(rb"([0-9]{%d})[0-9]+" % MOST_DIGITS)
+_BITS = re.compile(r"0x[0-9A-Fa-f]{1,1000000}")  # of an array's tasks
+MOST_TASKS_SHOWN = 64  # characters of their list, Slurm's own bound
 DEEPEST = 2_000  # brackets; real jobs have eight
 PIECE = 64 * 1024  # the parser holds all jobs that end in one piece
 _CARD_NAMES = ("gpu", "npu", "mps", "shard")
 
 
+class Washing:
+    """Makes bytes, piece by piece, such that the parser survives them: UTF-8 (what is none is replaced), numbers not too long."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._digits = 0  # at the end of what was given out
+
+    def wash(self, data: bytes, *, final: bool = False) -> bytes:
+        """The next piece; it may be empty where a character is not yet whole."""
+        return self._cut_numbers(self._decoder.decode(data, final=final).encode())
+
+    def _cut_numbers(self, data: bytes) -> bytes:
+        """Cut numbers to MOST_DIGITS: Python refuses to read longer ones, which the parser does not survive."""
+        lead = len(data) - len(data.lstrip(DIGITS))
+        if self._digits + lead > MOST_DIGITS:
+            data = data[: max(0, MOST_DIGITS - self._digits)] + data[lead:]
+        data = _LONG_NUMBER.sub(rb"\1", data)
+        trail = len(data) - len(data.rstrip(DIGITS))
+        self._digits = trail + (self._digits if trail == len(data) else 0)
+        return data
+
+
 class _Clean:
-    """A byte source with a known beginning, in which what is not UTF-8 is replaced (the parser refuses it)."""
+    """A washed byte source with a known beginning."""
 
     def __init__(self, source: BinaryIO, first: bytes) -> None:
         self._source = source
         self._first = first.removeprefix(b"\xef\xbb\xbf")
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._washing = Washing()
         self.saw_jobs = False
         self.keeps = True  # the beginning, until a job is found, to say why there was none
         self.size = 0
         self.beginning = b""
         self._tail = b""
-        self._digits = 0  # at the end of what was given out
         self.depth = 0  # brackets open since the last whole job, as far as can be told without parsing
 
     def read(self, size: int = -1) -> bytes:
@@ -57,8 +81,7 @@ class _Clean:
         while True:
             data, self._first = self._first[:PIECE], self._first[PIECE:]
             data = data or self._source.read(PIECE)
-            text = self._decoder.decode(data, final=not data)
-            clean = self._cut_numbers(text.encode())
+            clean = self._washing.wash(data, final=not data)
             if clean or not data:
                 break
         self._watch_depth(clean)
@@ -71,16 +94,6 @@ class _Clean:
             self.beginning += clean[:MOST_EXPLAINED]
         self.size += len(clean)
         return clean
-
-    def _cut_numbers(self, data: bytes) -> bytes:
-        """Cut numbers to MOST_DIGITS: Python refuses to read longer ones, which the parser does not survive."""
-        lead = len(data) - len(data.lstrip(DIGITS))
-        if self._digits + lead > MOST_DIGITS:
-            data = data[: max(0, MOST_DIGITS - self._digits)] + data[lead:]
-        data = _LONG_NUMBER.sub(rb"\1", data)
-        trail = len(data) - len(data.rstrip(DIGITS))
-        self._digits = trail + (self._digits if trail == len(data) else 0)
-        return data
 
     def _watch_depth(self, data: bytes) -> None:
         """Refuse what nests without end, for which the parser would need memory by the square of its depth."""
@@ -261,9 +274,29 @@ def _label(job: Json, job_id: int) -> str:
     if leader and task is not None:
         return f"{leader}_{task}"
     if leader and tasks:
-        return f"{leader}_[{tasks.strip('[]')}]"
+        return f"{leader}_[{_waiting(array, tasks.strip('[]'))}]"
     first, offset = number(het.get("job_id")), number(het.get("job_offset"))
     return f"{first}+{offset}" if first and offset is not None else str(job_id)
+
+
+def _waiting(array: Json, tasks: str) -> str:
+    """Tasks that never split off, as sacct prints them: slurmdbd keeps them as bits, `0xE` for 1-3."""
+    if not _BITS.fullmatch(tasks):
+        return tasks
+    bits = bin(int(tasks, 16))[:1:-1]
+    set_at = [at for at, bit in enumerate(bits) if bit == "1"]
+    steps = {after - before for before, after in pairwise(set_at)}
+    if len(steps) == 1 and (step := steps.pop()) > 1:
+        shown = f"{set_at[0]}-{set_at[-1]}:{step}"
+    else:
+        shown = ",".join(
+            str(run.start()) if run.end() - run.start() == 1 else f"{run.start()}-{run.end() - 1}"
+            for run in re.finditer("1+", bits)
+        )
+    if len(shown) > MOST_TASKS_SHOWN:
+        shown = shown[:MOST_TASKS_SHOWN].rpartition(",")[0] + ",..."
+    most = number(_part(_part(_part(array, "limits"), "max"), "running").get("tasks"))
+    return f"{shown}%{most}" if most else shown
 
 
 def _exit_code(code: Json) -> str:

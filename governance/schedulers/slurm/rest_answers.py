@@ -58,7 +58,7 @@ EMPTY = Survey(frozenset(), (), {})
 
 
 def survey(source: BinaryIO) -> Survey:
-    """Read an answer through to its end, in flat memory; it must be one whole JSON object.
+    """Read a washed answer through to its end, in flat memory; it must be one whole JSON object.
 
     Raises SourceFault: "output_cut" where it stops in the middle, "bad_answer" where it is something else.
     """
@@ -89,8 +89,6 @@ def survey(source: BinaryIO) -> Survey:
         words = str(fault).split("\n")[0]
         cut = isinstance(fault, ijson.IncompleteJSONError) and ("premature" in words or "incomplete" in words.lower())
         raise SourceFault("output_cut" if cut else "bad_answer", words=f"not whole: {words}"[:MOST_WORDS]) from None
-    except ValueError as fault:  # a number beyond reading
-        raise SourceFault("bad_answer", words=str(fault)[:MOST_WORDS]) from None
     if "errors" in keys and "errors" not in built:
         built["errors"] = [{"error": "more errors than are read"}]
     errors = built.get("errors")

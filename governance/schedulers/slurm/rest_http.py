@@ -7,7 +7,6 @@ a slow reader, an answer that stops in the middle gives no record at all, and as
 from __future__ import annotations
 
 import base64
-import codecs
 import contextlib
 import json
 import os
@@ -26,6 +25,7 @@ import httpx
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from governance.schedulers.live import SourceFault
+from governance.schedulers.slurm.json_records import Washing
 from governance.schedulers.slurm.rest_answers import EMPTY, Survey, fault_in, survey
 from governance.schedulers.slurm.runner import Patience
 from governance.schedulers.slurm.words import MOST_WORDS
@@ -35,6 +35,7 @@ MOST_TEXT = 64 * 1024**2  # of an answer that is held as a whole
 IN_MEMORY = 1024**2  # bytes of an answer that need no file
 CONNECT_S = 10.0
 ATTEMPTS = 3
+BETWEEN_ATTEMPTS = wait_random_exponential(multiplier=0.5, max=8)
 SHORT = Patience(60, 120)
 # slurmrestd takes tokens of this form alone; nothing else that a variable or a file may hold is ever sent anywhere.
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
@@ -124,7 +125,7 @@ class Rest:
         """
         again = Retrying(
             stop=stop_after_attempt(self._attempts),
-            wait=wait_random_exponential(multiplier=0.5, max=8),
+            wait=BETWEEN_ATTEMPTS,
             retry=retry_if_exception(_passes),
             reraise=True,
         )
@@ -205,11 +206,11 @@ class Rest:
     def _fetch(
         self, path: str, params: Mapping[str, str], patience: Patience, token: str, body: BinaryIO
     ) -> tuple[int, str]:
-        """Put an answer's bytes down in `body`; (status, content type). What is not UTF-8 is replaced."""
+        """Put an answer's bytes down in `body`, washed; (status, content type)."""
         # Written out here: slurmrestd takes neither a bare colon nor a bare comma in a query.
         query = f"?{urlencode(params, quote_via=quote, safe='')}" if params else ""
         deadline = time.monotonic() + patience.total_s
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        washing = Washing()
         size = 0
         try:
             with (
@@ -223,8 +224,8 @@ class Rest:
                         raise SourceFault("bad_answer", path=path, words=f"more than {MOST_BYTES} bytes")
                     if time.monotonic() > deadline:
                         raise SourceFault("timed_out", path=path, kind="total", after_s=patience.total_s)
-                    body.write(decoder.decode(data).encode())
-                body.write(decoder.decode(b"", final=True).encode())
+                    body.write(washing.wash(data))
+                body.write(washing.wash(b"", final=True))
                 return answer.status_code, answer.headers.get("Content-Type", "")
         except httpx.HTTPError as fault:
             raise _unreached(fault, path, patience, size) from None

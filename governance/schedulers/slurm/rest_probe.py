@@ -81,11 +81,12 @@ class _Probe:
         self.operator = False
         self.recent: list[RunRecord] = []
         self.sampled = 1
+        self.known: list[str] = []
 
     def findings(self) -> Iterator[Finding]:
         """All of them; a question that fails is a finding, once, and does not end the others."""
         told: set[str] = set()
-        questions = (self._clock, self._accounting, self._cards, self._rights, self._jobs_seen, self._attempts)
+        questions = (self._accounting, self._clock, self._cards, self._rights, self._jobs_seen, self._attempts)
         for question in (*questions, self._unknown, self._first_pull):
             for one in self._up(question):
                 if one.severity != "blocking" or one.code not in told:
@@ -109,10 +110,12 @@ class _Probe:
         code, severity = ("clock_skew", "warning") if abs(skew) > MOST_SKEW_S else ("clock_agrees", "ok")
         yield Finding(code, severity, {"skew_s": skew, "clock": told.at, "whose": told.whose})
         answer = self.slurm.controller("ping")  # a second question where slurmctld is down: its finding
-        yield Finding("controller_answers", "ok", {"cluster": _cluster_in(answer) or self.slurm.cluster})
+        named = _cluster_in(answer) or self.slurm.cluster or (self.known[0] if len(self.known) == 1 else "?")
+        yield Finding("controller_answers", "ok", {"cluster": named})
 
     def _accounting(self) -> Iterator[Finding]:
         known = [text_of(one.get("name")) for one in _objects(self.slurm.accounting("clusters"), "clusters")]
+        self.known = known
         yield Finding("accounting_answers", "ok", {})
         chosen = self.slurm.cluster
         if chosen and chosen.lower() not in {name.lower() for name in known}:
