@@ -1,6 +1,7 @@
-"""Slurm's accounting records as plain data, from sacct text, sacct --json and slurmrestd answers.
+"""Slurm as plain data: from files, from its own commands (here or by ssh), and from slurmrestd.
 
-`text` and `json_records` turn a source into records; `record` holds the judgements both share (did it start, how many
-GPUs, what looks odd); `times`, `tres`, `states` and `hostlist` each read one kind of value; `columns` and `lines` find
-the columns and the whole rows of a text. `governance.schedulers.files.read` is the door.
+Files: `text` and `json_records` turn a source into records by the judgements of `record`; `times`, `tres`, `states`,
+`node_states` and `hostlist` each read one kind of value. `governance.schedulers.files.read` is the door.
+Live: `commands` asks through a `runner`, `words` understands complaints, `queue`, `nodes` and `accounting` read answers,
+`probe` tests the connection; `rest*` does the same over slurmrestd. `governance.schedulers.registry.connect` is the door.
 """
