@@ -19,6 +19,11 @@ def _flag(name: str, default: bool = False) -> bool:
     return os.environ.get(name, "1" if default else "0").strip().lower() in {"1", "true", "yes", "on"}
 
 
+def _seconds(name: str, usual: float) -> float:
+    """A pause from the environment, at least a second: beat would spin on less."""
+    return max(1.0, float(os.environ.get(name, usual)))
+
+
 DEBUG = _flag("STEELYARD_DEBUG")
 SECRET_KEY = os.environ.get("STEELYARD_SECRET_KEY") or embedded.secret_key()
 ALLOWED_HOSTS = os.environ.get("STEELYARD_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
@@ -203,9 +208,9 @@ CELERY_TASK_ROUTES = {
 }
 CELERY_BEAT_SCHEDULER = "portal.beat.LeasedScheduler"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
-    "meter": {"task": "usage.meter_all", "schedule": 300.0},
-    "post": {"task": "ledger.post_all", "schedule": 300.0},
-    "pull": {"task": "usage.pull_all", "schedule": 300.0},
+    "meter": {"task": "usage.meter_all", "schedule": _seconds("STEELYARD_METER_SECONDS", 300)},
+    "post": {"task": "ledger.post_all", "schedule": _seconds("STEELYARD_POST_SECONDS", 300)},
+    "pull": {"task": "usage.pull_all", "schedule": _seconds("STEELYARD_PULL_SECONDS", 300)},
     "telemetry": {"task": "usage.telemetry_all", "schedule": 3600.0},
     "reread": {"task": "usage.reread_all", "schedule": crontab(hour=19, minute=10)},  # UTC: night in China
 }
