@@ -9,14 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import F, Sum
 
 from governance.access.actor import Actor, require
 from governance.audit.actions import record as audit
 from governance.catalogue.models import Cluster
 from governance.usage import watermarks
 
-from .models import Line, PostedDay
+from .accruals import accrue
+from .models import AccruedDay, Line, PostedDay, Terms
 from .posting import Rating, post_day, postable_days
 
 Progress = Callable[[int, int], None]
@@ -59,6 +60,8 @@ def post(*, actor: Actor, cluster_code: str | None = None, progress: Progress | 
         if progress:
             progress(number, len(todo))
     _note(actor, clusters, done)
+    for cluster in clusters:
+        accrue(cluster, rating)
     return done
 
 
@@ -73,10 +76,15 @@ def _note(actor: Actor, clusters: Any, done: Posted) -> None:
 
 
 def mark_stale(from_on: date | None, to_on: date | None) -> int:
-    """Mark the posted days in [from_on, to_on) as priced or paid differently since; answers how many. An open bound is None."""
-    days = PostedDay.objects.filter(is_stale=False)
-    if from_on is not None:
-        days = days.filter(day__gte=from_on)
-    if to_on is not None:
-        days = days.filter(day__lt=to_on)
-    return days.update(is_stale=True)
+    """Mark the posted and accrued days in [from_on, to_on) as priced or paid differently since; answers how many. An open bound is None."""
+    # First: it waits for a posting that is writing, and the marks then see its day.
+    Terms.objects.update_or_create(pk=1, defaults={"revision": F("revision") + 1}, create_defaults={"revision": 1})
+    marked = 0
+    for table in (PostedDay, AccruedDay):
+        days = table.objects.filter(is_stale=False)
+        if from_on is not None:
+            days = days.filter(day__gte=from_on)
+        if to_on is not None:
+            days = days.filter(day__lt=to_on)
+        marked += days.update(is_stale=True)
+    return marked

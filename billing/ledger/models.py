@@ -107,3 +107,48 @@ class PostedDay(models.Model):
 
     class Meta:
         db_table = "posted_day"
+
+
+class Terms(models.Model):
+    """The one row that counts how often prices, payers or factors have changed."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    revision = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        db_table = "terms"
+        constraints = [models.CheckConstraint(name="terms_is_one_row", condition=Q(id=1))]
+
+
+class AccruedDay(models.Model):
+    """Up to which revision of a day's facts its accrual was worked out; a day whose facts or terms changed since is worked out anew."""
+
+    pk = models.CompositePrimaryKey("cluster_id", "day")
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
+    day = models.DateField()
+    fact_revision = models.PositiveBigIntegerField()
+    is_stale = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "accrued_day"
+
+
+class AccruedLine(models.Model):
+    """What a day that is not posted as it stands would add to the journal now: no entry, replaced whenever the day changes."""
+
+    id = models.BigAutoField(primary_key=True)
+    used_on = models.DateField()
+    cluster = models.TextField()
+    band = models.TextField()
+    project = models.TextField()
+    department = models.TextField()
+    user = models.TextField()
+    pool = models.TextField()
+    model = models.TextField()
+    qos = models.TextField()
+    measure = models.TextField()
+    amount = models.DecimalField(max_digits=24, decimal_places=6)
+
+    class Meta:
+        db_table = "accrued_line"
+        indexes = [models.Index(name="accrued_line_day", fields=["cluster", "used_on"])]

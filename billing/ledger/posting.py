@@ -77,8 +77,13 @@ class Rating:
     """Prices and payers, read once, laid beside a day's facts on demand."""
 
     def __init__(self) -> None:
+        self._terms = terms_revision()  # before what it counts, so that a change in between is noticed
         self.prices = PriceHistory()
         self.payers = PayerHistory()
+
+    def is_outdated(self) -> bool:
+        """Whether prices or payers changed since they were read; asked inside a transaction, it keeps them as they are until its end."""
+        return terms_revision(hold=True) != self._terms
 
     def differences(self, cluster: str, day: date) -> list[Difference]:
         """What the journal lacks for the cluster's day. Call it inside a transaction, after the day's lock where it will be posted."""
@@ -103,6 +108,14 @@ class Rating:
             copy_rows(cursor, "payer", paid, ("text", "text", "numeric", "numeric", "numeric"), payers)
             cursor.execute(sql.text("difference"), {"day": day, "cluster": cluster})
             return [Difference(*row) for row in cursor.fetchall()]
+
+
+def terms_revision(*, hold: bool = False) -> int:
+    """How often prices, payers or factors have changed. Who changes them raises it in the same transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT revision FROM terms WHERE id = 1{' FOR SHARE' if hold else ''}")
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
 
 
 def _payer_rows(payers: dict[str, list[Share]], projects: list[str]) -> Iterator[tuple[Any, ...]]:
@@ -136,17 +149,27 @@ def open_days(cluster: Cluster | None = None) -> list[date]:
         return [day for (day,) in cursor.fetchall()]
 
 
+def fact_revision(cluster: Cluster, day: date) -> int:
+    """The present revision of a day's facts."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT revision FROM fact_day WHERE cluster_id = %s AND day = %s", [cluster.pk, day])
+        (revision,) = cursor.fetchone()
+    return int(revision)
+
+
 def post_day(cluster: Cluster, day: date, rating: Rating, *, by: str) -> Entry | None:
-    """Post the difference of one day, in a transaction; None where nothing differs. Raises NotTheMoment when no period is open."""
+    """Post the difference of one day, in a transaction; None where nothing differs. Raises NotTheMoment when no period is open.
+
+    A day priced by terms that changed meanwhile stays marked, and the next posting brings the difference.
+    """
     with transaction.atomic():
         watermarks.lock_day(cluster.pk, day)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT revision FROM fact_day WHERE cluster_id = %s AND day = %s", [cluster.pk, day])
-            (revision,) = cursor.fetchone()
+        outdated = rating.is_outdated()
+        revision = fact_revision(cluster, day)
         found = rating.differences(cluster.code, day)
         entry = _write(cluster, day, found, by) if found else None
         PostedDay.objects.bulk_create(
-            [PostedDay(cluster=cluster, day=day, fact_revision=revision, is_stale=False)],
+            [PostedDay(cluster=cluster, day=day, fact_revision=revision, is_stale=outdated)],
             update_conflicts=True,
             unique_fields=["cluster", "day"],
             update_fields=["fact_revision", "is_stale"],

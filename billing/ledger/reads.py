@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from django.db import connection, transaction
+from django.db import connection
 from django.utils.translation import gettext
 
 from governance.access.actor import Actor, require
@@ -18,8 +18,7 @@ from governance.errors import N_, BadData
 from governance.tenants.models import UNATTRIBUTED, Project, department_tree
 from governance.usage.models import Watermark
 
-from . import exceptions, scope
-from .posting import Rating, open_days
+from . import accruals, exceptions, scope
 from .rules import Span, span_of
 from .statement import DIMENSIONS, HOURS_ONLY, Row, Statement, Sums
 
@@ -164,22 +163,32 @@ def _add_amounts(rows: dict[tuple[str, ...], Sums], query: Query, actor: Actor) 
 
 
 def _add_accrued(rows: dict[tuple[str, ...], Sums], query: Query, actor: Actor) -> None:
-    """What is priced but not posted yet, of the days whose journal does not stand on their present facts."""
-    low, high = query.span
-    open_now = [day for day in open_days() if low <= day <= high]
-    if not open_now:
-        return
-    sees = _Sight(query, actor)
-    rating = Rating()
-    for cluster in Cluster.objects.values_list("code", flat=True):
-        for day in open_now:
-            with transaction.atomic():
-                for d in rating.differences(cluster, day):
-                    values = {**d._asdict(), "day": day.isoformat(), "cluster": cluster}
-                    if sees(values):
-                        sums = rows.setdefault(tuple(values[name] for name in query.dimensions), Sums())
-                        assert sums.accrued is not None
-                        sums.accrued += d.amount
+    """What is priced but not posted yet, of the days whose journal does not stand on their present facts, prices and payers."""
+    found = accruals.open_in(*query.span)
+    kept = [one for one in found if one.is_kept]
+    if kept:
+        keys = [LINE_COLUMNS[d] for d in query.dimensions]
+        where, given = conditions(query, LINE_COLUMNS, actor, "money.view")
+        group = f"GROUP BY {', '.join(keys)}" if keys else "HAVING count(*) > 0"
+        statement = f"""
+            SELECT {"".join(f"{key}, " for key in keys)} sum(l.amount)
+            FROM accrued_line AS l JOIN unnest(%s::text[], %s::date[]) AS o (code, day) ON o.code = l.cluster AND o.day = l.used_on
+            WHERE {where} {group}"""
+        days = [[one.cluster for one in kept], [one.day for one in kept]]
+        for *key, amount in _rows(statement, [*days, *given]):
+            _accrue(rows, tuple(key), amount)
+    rest = [one for one in found if not one.is_kept]
+    sees = _Sight(query, actor) if rest else None
+    for one, d in accruals.worked_out_now(rest):
+        values = {**d._asdict(), "day": one.day.isoformat(), "cluster": one.cluster}
+        if sees is not None and sees(values):
+            _accrue(rows, tuple(values[name] for name in query.dimensions), d.amount)
+
+
+def _accrue(rows: dict[tuple[str, ...], Sums], key: tuple[str, ...], amount: Decimal) -> None:
+    sums = rows.setdefault(key, Sums())
+    assert sums.accrued is not None
+    sums.accrued += amount
 
 
 class _Sight:

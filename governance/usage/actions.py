@@ -17,7 +17,7 @@ from governance.schedulers.errors import UnreadableSource
 from governance.schedulers.files import ReadOptions
 from governance.schedulers.records import RunRecord
 
-from . import intake, watermarks
+from . import intake, matching, watermarks
 from .ingest import Counts, Merge, latest_instant, staged_row
 from .metering import Meter, Metered, Progress
 from .models import QuarantinedRecord
@@ -81,6 +81,9 @@ def mark_dirty(cluster_code: str, from_on: date | None, to_on: date | None) -> i
 
     An open bound is None. Days that were never metered need no mark: metering comes to them by itself.
     """
+    matching.raise_revision(
+        cluster_code
+    )  # first: it waits for a metering that is writing, and the marks then see its day
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO dirty_day (cluster_id, day) SELECT f.cluster_id, f.day FROM fact_day f JOIN cluster c ON c.id = f.cluster_id"

@@ -101,6 +101,8 @@ class Merge:
     def __init__(self, cluster_id: int, time_zone: str, source: int) -> None:
         self._given: dict[str, Any] = {"cluster": cluster_id, "zone": time_zone, "source": source}
         self._cursor = connection.cursor()
+        # One merge of a cluster at a time: a pull, a re-read and an import that meet the same runs would deadlock or collide.
+        self._cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"ingest:{cluster_id}"])
         self._keep_in_memory()
         columns = ", ".join(f'"{name}" {kind}' for name, kind in STAGED)
         self._cursor.execute("DROP TABLE IF EXISTS pg_temp.staged, pg_temp.candidate")

@@ -8,6 +8,16 @@ from django.db.models import Q
 from governance.catalogue.models import Cluster
 
 
+class MatchingRevision(models.Model):
+    """How often what decides where a cluster's use is counted (mappings, pools, nodes, aliases, bands) has changed."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    revision = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        db_table = "matching_revision"
+
+
 class PullFinding(models.Model):
     """Something about a cluster's records that wants a look: vanished and runaway runs, a clock that is off, a source that failed."""
 

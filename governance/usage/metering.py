@@ -18,7 +18,7 @@ from governance.catalogue.rules import CatalogueDay, parts
 from governance.tenants.models import AccountMapping
 from governance.tenants.rules import Mapping, Owners
 
-from . import rules, sql, watermarks
+from . import matching, rules, sql, watermarks
 from .ingest import copy_rows
 from .models import DirtyDay, FactDay
 
@@ -41,25 +41,34 @@ class Metered:
 
 
 class Meter:
-    """One metering call on one cluster. The catalogue and the mappings are read once, at its start."""
+    """One metering call on one cluster. The catalogue and the mappings are read at its start, and again where they change meanwhile."""
 
     def __init__(self, cluster: Cluster, until_at: datetime | None = None) -> None:
         self.cluster = cluster
+        ingested = watermarks.reached(cluster, "ingested")
+        self.through = min(ingested, until_at) if ingested and until_at else ingested
+        self._read_matching(matching.revision(cluster))
+
+    def _read_matching(self, revision: int) -> None:
+        """Read what decides where use is counted. Its revision was read before: what changes in between is read again then."""
+        self._revision = revision
+        self.cluster.refresh_from_db()
         of = installation()
         self.zone = ZoneInfo(of.time_zone)
         self._bands = of.bands
-        ingested = watermarks.reached(cluster, "ingested")
-        self.through = min(ingested, until_at) if ingested and until_at else ingested
-        self._history = CatalogueHistory(cluster)
-        mappings = AccountMapping.objects.filter(cluster=cluster).values_list("from_on", "to_on", "account", "user", "qos", "project__code")
-        self._mappings = [((low, high), Mapping(*rest)) for low, high, *rest in mappings]
+        self._history = CatalogueHistory(self.cluster)
+        mappings = AccountMapping.objects.filter(cluster=self.cluster)
+        fields = ("from_on", "to_on", "account", "user", "qos", "project__code")
+        self._mappings = [((low, high), Mapping(*rest)) for low, high, *rest in mappings.values_list(*fields)]
 
     def days(self, from_on: date | None, to_on: date | None) -> list[date]:
         """The days to rebuild: the marked ones, and those the watermark has yet to pass; all before `through`."""
         if self.through is None:
             return []
         last = rules.day_of(self.through, self.zone)  # an end at that very instant lies on this day
-        marked = set(DirtyDay.objects.filter(cluster=self.cluster, day__lte=last).values_list("day", flat=True).distinct())
+        marked = set(
+            DirtyDay.objects.filter(cluster=self.cluster, day__lte=last).values_list("day", flat=True).distinct()
+        )
         metered = watermarks.reached(self.cluster, "metered")
         first = rules.day_of(metered, self.zone) if metered else min(marked, default=last)
         wanted = marked | {first + timedelta(days=n) for n in range((last - first).days + 1)}
@@ -89,6 +98,8 @@ class Meter:
         """Rebuild one day inside a transaction: lock, read the marks, sum, match, write the differences, delete the marks read."""
         assert self.through is not None
         watermarks.lock_day(self.cluster.pk, day)
+        if (revision := matching.held_revision(self.cluster)) != self._revision:
+            self._read_matching(revision)
         marks = list(DirtyDay.objects.filter(cluster=self.cluster, day=day).values_list("pk", flat=True))
         start_at, end_at = rules.day_bounds(day, self.zone)
         with connection.cursor() as cursor:
@@ -140,7 +151,13 @@ class Meter:
         cursor.execute("SELECT DISTINCT partition, gpu_type, node_list, has_gpu, gpu_unknown FROM meter_sum")
         places = list(_places(catalogue, cursor.fetchall()))
         columns = ("partition", "gpu_type", "node_list", "has_gpu", "gpu_unknown", "pool", "model", "milli", "is_first")
-        copy_rows(cursor, "meter_place", columns, ("text", "text", "text", "bool", "bool", "text", "text", "int8", "bool"), places)
+        copy_rows(
+            cursor,
+            "meter_place",
+            columns,
+            ("text", "text", "text", "bool", "bool", "text", "text", "int8", "bool"),
+            places,
+        )
         cursor.execute('SELECT DISTINCT account, "user", qos FROM meter_sum')
         found = [(*key, owners.project(*key)) for key in cursor.fetchall()]
         copy_rows(cursor, "meter_owner", ("account", "user", "qos", "project"), ("text",) * 4, found)

@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from governance.catalogue.models import AcceleratorModel, Cluster, Pool
 from governance.tenants.models import Project
 
-from .live_models import NodeSeen, PullFinding, QueueSample, RefusedSubmission, WaitSample  # noqa: F401 - Django looks for tables here
+from .live_models import MatchingRevision, NodeSeen, PullFinding, QueueSample, RefusedSubmission, WaitSample  # noqa: F401 - Django looks for tables here
 from .telemetry_models import NodeHour, RunActivity, TelemetryIntake, TelemetryPiece, TelemetrySource  # noqa: F401 - Django looks for tables here
 
 
