@@ -224,7 +224,7 @@ FINDINGS: dict[str, tuple[str, str]] = {
         N_("Look at scontrol show config | grep AccountingStorageEnforce before quotas are given out."),
     ),
     "exit_codes_lost": (
-        N_("%(version)s gives 0 for every exit code. Whether a job failed is read from its state, which is right."),
+        N_("%(version)s gives 0 for every exit code: that of a failed job stays unknown. Its state is right."),
         "",
     ),
 }

@@ -101,6 +101,16 @@ def test_a_job_cancelled_before_it_was_eligible_comes_once_and_others_are_not_do
     ]
 
 
+@pytest.mark.parametrize("version, code", [(38, ""), (39, "0:0")])
+def test_a_failed_run_with_a_code_of_zero_has_an_unknown_code_where_the_version_tells_none(
+    version: int, code: str
+) -> None:
+    failed = job(state={"current": "FAILED"}, exit_code={"status": "SUCCESS", "return_code": 0})
+    with serving(version) as daemon:
+        daemon.on_slurmdb("jobs", Reply(answer(failed, job())), said({"jobs": []}))
+        assert [one.exit_code for one in runs(daemon.client())] == [code, "0:0"]
+
+
 def test_a_record_that_cannot_be_read_comes_as_bad_and_once(daemon: Daemon) -> None:
     daemon.on_slurmdb("jobs", Reply(answer(job(state={"current": "DREAMING"}), job())))
     records = list(daemon.client().runs(DAY))

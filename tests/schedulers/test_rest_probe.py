@@ -104,6 +104,7 @@ def test_a_slurmctld_that_is_down_does_not_end_the_questions_to_slurmdbd(daemon:
     findings = found(daemon)
     assert findings["controller_down"].severity == "blocking"
     assert findings["accounting_answers"].severity == "ok" and "no_recent_jobs" in findings
+    assert sum(daemon.times(f"/slurm/v0.0.38/{thing}") for thing in ("diag", "ping", "jobs", "nodes")) == 1
 
 
 def test_a_slurmdbd_that_is_down_does_not_end_the_questions_to_slurmctld(daemon: Daemon) -> None:

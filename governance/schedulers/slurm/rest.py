@@ -17,7 +17,7 @@ from governance.schedulers.slurm import json_records, rest_records
 from governance.schedulers.slurm.json_records import number
 from governance.schedulers.slurm.rest_http import SHORT, Rest
 from governance.schedulers.slurm.rest_probe import probe
-from governance.schedulers.slurm.rest_versions import Dialect, chosen
+from governance.schedulers.slurm.rest_versions import LAST_WITHOUT_EXIT_CODES, Dialect, chosen
 from governance.schedulers.slurm.runner import Patience
 
 DOCUMENTS = ("/openapi/v3", "/openapi")
@@ -52,7 +52,7 @@ class SlurmRest:
             try:
                 return chosen(self.rest.json(path), self._version)
             except SourceFault as fault:
-                if fault.detail.get("status") != 404:
+                if fault.detail.get("status") not in (403, 404):
                     raise
         return chosen(None, self._version)
 
@@ -123,10 +123,18 @@ class SlurmRest:
             if not got.survey.keys:
                 return  # 204
             try:
-                yield from json_records.jobs(got.body, b"")
+                for record in json_records.jobs(got.body, b""):
+                    yield self._without_false_code(record)
             except UnreadableSource as fault:
                 code = "output_cut" if fault.code == "truncated_json" else "bad_answer"
                 raise SourceFault(code, path=path, reason=fault.code, **fault.detail) from None
+
+    def _without_false_code(self, record: RunRecord | BadRecord) -> RunRecord | BadRecord:
+        """A failed run of a version that calls each code SUCCESS has an unknown one: zero is what it was not."""
+        if isinstance(record, BadRecord) or self.dialect.number > LAST_WITHOUT_EXIT_CODES:
+            return record
+        false = record.outcome == Outcome.FAILED and record.exit_code == "0:0"
+        return record._replace(exit_code="") if false else record
 
     def queue(self) -> Iterator[PendingRecord | BadRecord]:
         """The jobs that wait now, an array that is not yet split as one. Raises SourceFault before the first."""

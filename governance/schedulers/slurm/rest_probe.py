@@ -82,11 +82,12 @@ class _Probe:
         self.recent: list[RunRecord] = []
         self.sampled = 1
         self.known: list[str] = []
+        self.down = False  # slurmctld: each further question would wait out its time
 
     def findings(self) -> Iterator[Finding]:
         """All of them; a question that fails is a finding, once, and does not end the others."""
         told: set[str] = set()
-        questions = (self._accounting, self._clock, self._cards, self._rights, self._jobs_seen, self._attempts)
+        questions = (self._accounting, self._controller, self._cards, self._rights, self._jobs_seen, self._attempts)
         for question in (*questions, self._unknown, self._first_pull):
             for one in self._up(question):
                 if one.severity != "blocking" or one.code not in told:
@@ -101,7 +102,15 @@ class _Probe:
             found.append(_of_fault(fault))
         return found
 
-    def _clock(self) -> Iterator[Finding]:
+    def _controller(self) -> Iterator[Finding]:
+        try:
+            answer = self.slurm.controller("ping")
+        except SourceFault:
+            self.down = True
+            self.now = self.slurm.rest.date_at or self.now
+            raise
+        named = _cluster_in(answer) or self.slurm.cluster or (self.known[0] if len(self.known) == 1 else "?")
+        yield Finding("controller_answers", "ok", {"cluster": named})
         before = time.time()
         told = self.slurm.told_clock()
         after = time.time()
@@ -109,9 +118,6 @@ class _Probe:
         self.now = told.at
         code, severity = ("clock_skew", "warning") if abs(skew) > MOST_SKEW_S else ("clock_agrees", "ok")
         yield Finding(code, severity, {"skew_s": skew, "clock": told.at, "whose": told.whose})
-        answer = self.slurm.controller("ping")  # a second question where slurmctld is down: its finding
-        named = _cluster_in(answer) or self.slurm.cluster or (self.known[0] if len(self.known) == 1 else "?")
-        yield Finding("controller_answers", "ok", {"cluster": named})
 
     def _accounting(self) -> Iterator[Finding]:
         known = [text_of(one.get("name")) for one in _objects(self.slurm.accounting("clusters"), "clusters")]
@@ -128,15 +134,16 @@ class _Probe:
         entries = _objects(answer, "TRES") or _objects(answer, "tres")
         counted = {f"gres/{text_of(one.get('name')).lower()}" for one in entries if one.get("type") == "gres"}
         types: dict[str, int] = {}
-        for node in self.slurm.nodes():
+        for node in self.slurm.nodes() if not self.down else ():
             for kind, many in node.gpus if isinstance(node, NodeRecord) else ():
                 types[kind] = types.get(kind, 0) + many
         shown = ", ".join(f"{kind or 'gpu'} × {types[kind]}" for kind in sorted(types))
         tracked = ", ".join(sorted(counted))
-        if not types:
+        if not types and not self.down:
             yield Finding("no_gpus", "info", {})
         elif not any(name.startswith(("gres/gpu", "gres/npu")) for name in counted):
-            yield Finding("gpus_not_tracked", "warning", {"tres": tracked or "none", "types": shown})
+            if types:
+                yield Finding("gpus_not_tracked", "warning", {"tres": tracked or "none", "types": shown})
         else:
             yield Finding("gpus_tracked", "ok", {"tres": tracked})
             loose = sorted(kind for kind in types if kind and not {f"gres/gpu:{kind}", f"gres/npu:{kind}"} & counted)
@@ -181,7 +188,7 @@ class _Probe:
         submits: dict[str, set[int | None]] = {}
         for run in self.recent:
             submits.setdefault(run.job_id, set()).add(run.submit_at)
-        requeued = self.slurm.requeued() & submits.keys()
+        requeued = set() if self.down else self.slurm.requeued() & submits.keys()
         if any(len(of_job) > 1 for of_job in submits.values()):
             yield Finding("rest_attempts_visible", "ok", {"version": self.slurm.dialect.name})
         elif requeued:
