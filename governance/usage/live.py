@@ -19,7 +19,7 @@ from governance.errors import N_, BadData, NotTheMoment
 from governance.schedulers.live import Finding, Scheduler, SourceFault
 from governance.schedulers.registry import SCHEDULERS, connect
 
-from . import findings, pulling
+from . import findings, pulling, watermarks
 from .actions import cluster_of, mark_dirty
 from .live_models import RefusedSubmission
 from .pulling import Pulled
@@ -49,25 +49,56 @@ def pull(
 ) -> Pulled:
     """Pull records, queue and nodes of a live cluster; by default from the watermark less two hours to now.
 
-    What the scheduler answers whole is kept even where a later question fails; then NotTheMoment says which and why, and the fault
-    stands as an open finding until a pull succeeds.
+    Records, queue and nodes are asked for each by itself: accounting that is down hides neither the queue nor the nodes. What the
+    scheduler answers whole is kept even where another question fails; then NotTheMoment says which and why, and the faults stand as
+    open findings until a pull succeeds.
     """
     require(actor, "records.import")
     cluster = cluster_of(cluster_code)
+    done, faults = Pulled(cluster.code), list[SourceFault]()
     try:
         scheduler = scheduler_of(cluster)
-        done = pulling.pull_records(
-            cluster, scheduler, since_at=since_at, until_at=until_at, by=actor.name, progress=progress
-        )
-        if until_at is None:
-            done.waiting = pulling.pull_queue(cluster, scheduler)
-            done.nodes, touched = pulling.pull_nodes(cluster, scheduler)
-            _mark(cluster, touched)
-    except SourceFault as fault:
-        findings.replace(cluster, "source_fault", {fault.code: _plain(fault.detail)}, at=timezone.now())
+        clock, back_to = pulling.read_clock(cluster, scheduler), watermarks.reached(cluster, "ingested")
+    except SourceFault as fault:  # nobody there: no other question would be answered
+        _note_faults(cluster, [fault])
         raise fault_worded(fault, cluster.code) from fault
-    findings.replace(cluster, "source_fault", {}, at=timezone.now())
+    try:
+        done = pulling.pull_records(
+            cluster, scheduler, clock=clock, since_at=since_at, until_at=until_at, by=actor.name, progress=progress
+        )
+    except SourceFault as fault:
+        faults.append(fault)
+    if until_at is None:
+        faults += _take_snapshots(cluster, scheduler, done, back_to)
+    _note_faults(cluster, faults)
+    if faults:
+        raise fault_worded(faults[0], cluster.code) from faults[0]
     return done
+
+
+def _take_snapshots(
+    cluster: Cluster, scheduler: Scheduler, done: Pulled, back_to: datetime | None
+) -> list[SourceFault]:
+    """The queue and the nodes as they are now, into `done`; answers what could not be had."""
+    faults = []
+    try:
+        done.waiting = pulling.pull_queue(cluster, scheduler)
+    except SourceFault as fault:
+        faults.append(fault)
+    try:
+        nodes = pulling.pull_nodes(cluster, scheduler, back_to=back_to)
+        done.nodes = nodes.seen
+        _mark(cluster, nodes.touched)
+        faults += [nodes.fault] if nodes.fault else []
+    except SourceFault as fault:
+        faults.append(fault)
+    return faults
+
+
+def _note_faults(cluster: Cluster, faults: list[SourceFault]) -> None:
+    """Make these the open faults of the source; of several with one code the first is shown."""
+    subjects = {fault.code: _plain(fault.detail) for fault in reversed(faults)}
+    findings.replace(cluster, "source_fault", subjects, at=timezone.now())
 
 
 def reread(cluster_code: str, *, actor: Actor, progress: Callable[[int, int], None] | None = None) -> Pulled:
@@ -76,8 +107,9 @@ def reread(cluster_code: str, *, actor: Actor, progress: Callable[[int, int], No
     cluster = cluster_of(cluster_code)
     try:
         scheduler = scheduler_of(cluster)
-        since = pulling.instant(scheduler.clock()) - pulling.NIGHTLY
-        done = pulling.pull_records(cluster, scheduler, since_at=since, by=actor.name, progress=progress)
+        clock = pulling.read_clock(cluster, scheduler)
+        since = clock - pulling.NIGHTLY
+        done = pulling.pull_records(cluster, scheduler, clock=clock, since_at=since, by=actor.name, progress=progress)
         done.runaway = pulling.note_runaway(cluster, scheduler)
     except SourceFault as fault:
         raise fault_worded(fault, cluster.code) from fault

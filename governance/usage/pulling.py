@@ -6,16 +6,17 @@ hours, since accounting is late; the nightly re-read takes eight days, since a r
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
 from governance.catalogue.models import Cluster
 from governance.catalogue.states import Touched, note_events, note_nodes
-from governance.schedulers.live import NodeEvent, NodeRecord, PendingRecord, Scheduler, Window
+from governance.schedulers.live import NodeEvent, NodeRecord, PendingRecord, Scheduler, SourceFault, Window
 
 from . import findings, watermarks
 from .ingest import Counts
@@ -30,6 +31,8 @@ NIGHTLY = timedelta(days=8)
 WINDOW = timedelta(days=1)
 #: How far back the first pull of a cluster reaches where nobody says.
 FIRST_PULL = timedelta(days=30)
+#: A clock of the scheduler's host that is off ours by more seconds than this is a finding.
+MOST_SKEW_S = 60
 
 Progress = Callable[[int, int], None]
 
@@ -53,10 +56,26 @@ class Pulled:
         return asdict(self)
 
 
+def our_clock() -> float:
+    """This host's clock, epoch seconds: only ever compared with the scheduler's, never used for its records."""
+    return time.time()
+
+
+def read_clock(cluster: Cluster, scheduler: Scheduler) -> datetime:
+    """The scheduler host's clock; one that is off ours stands as a finding until it agrees again. Raises SourceFault."""
+    before = our_clock()
+    clock = scheduler.clock()
+    skew = round(min((clock - before, clock - our_clock()), key=abs))  # it was read in between
+    found = {"": {"skew_s": skew}} if abs(skew) > MOST_SKEW_S else {}
+    findings.replace(cluster, "clock_skew", found, at=datetime.fromtimestamp(our_clock(), UTC))
+    return instant(clock)
+
+
 def pull_records(
     cluster: Cluster,
     scheduler: Scheduler,
     *,
+    clock: datetime | None = None,
     since_at: datetime | None = None,
     until_at: datetime | None = None,
     by: str,
@@ -64,10 +83,10 @@ def pull_records(
 ) -> Pulled:
     """Pull the records of [since_at, until_at) in windows of a day, oldest first; by default from the watermark less the overlap to now.
 
-    Each window is a transaction with its own watermark, so that a pull that dies goes on where it was. Raises SourceFault where the
-    scheduler does not answer whole; the windows before it stay.
+    Each window is a transaction with its own watermark, so that a pull that dies goes on where it was. `clock` is the scheduler's,
+    where it has just been read. Raises SourceFault where the scheduler does not answer whole; the windows before it stay.
     """
-    clock = instant(scheduler.clock())
+    clock = clock or instant(scheduler.clock())
     until = min(until_at, clock) if until_at else clock
     since = since_at or _default_since(cluster, clock)
     done = Pulled(cluster.code, since.isoformat(), until.isoformat())
@@ -140,19 +159,35 @@ def pull_queue(cluster: Cluster, scheduler: Scheduler) -> int:
         return note_queue(cluster, at, waiting)
 
 
-def pull_nodes(cluster: Cluster, scheduler: Scheduler) -> tuple[int, list[Touched]]:
-    """Take a snapshot of the nodes and the events since the last one; answers how many nodes there are, and what was touched."""
+class NodesPulled(NamedTuple):
+    """What a snapshot of the nodes brought. `fault`: why their events could not be had; the snapshot stands all the same."""
+
+    seen: int
+    touched: list[Touched]
+    fault: SourceFault | None
+
+
+def pull_nodes(cluster: Cluster, scheduler: Scheduler, *, back_to: datetime | None = None) -> NodesPulled:
+    """Take a snapshot of the nodes and the events since the last one (or since `back_to`, where that is earlier).
+
+    Raises SourceFault where there is no snapshot. The accounting, which keeps the events, may be down by itself.
+    """
     at = instant(scheduler.clock())
     seen = [record for record in scheduler.nodes() if isinstance(record, NodeRecord)]
     last = NodeSeen.objects.filter(cluster=cluster).order_by("-seen_at").values_list("seen_at", flat=True).first()
-    since = (last or at) - timedelta(days=1)
-    events = [
-        e for e in scheduler.events(Window(int(since.timestamp()), int(at.timestamp()))) if isinstance(e, NodeEvent)
-    ]
+    since = min(last or at, back_to or at, at) - timedelta(days=1)
+    events, fault = _events(scheduler, Window(int(since.timestamp()), int(at.timestamp())))
     with transaction.atomic():
         touched = note_events(cluster, events) + note_nodes(cluster, at, seen)
         _note_seen(cluster, at, seen)
-    return len(seen), touched
+    return NodesPulled(len(seen), touched, fault)
+
+
+def _events(scheduler: Scheduler, window: Window) -> tuple[list[NodeEvent], SourceFault | None]:
+    try:
+        return [event for event in scheduler.events(window) if isinstance(event, NodeEvent)], None
+    except SourceFault as fault:
+        return [], fault
 
 
 def _note_seen(cluster: Cluster, at: datetime, seen: list[NodeRecord]) -> None:

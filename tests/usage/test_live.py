@@ -79,6 +79,7 @@ def slurm(monkeypatch):
     document["clusters"][0]["scheduler"] = {"kind": "slurm", "time_zone": "UTC"}
     declare(clusters=document["clusters"])
     monkeypatch.setattr(live, "connect", lambda kind, *, name, connection: fake)
+    monkeypatch.setattr(pulling, "our_clock", lambda: float(fake.now))
     return fake
 
 
