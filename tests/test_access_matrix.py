@@ -86,6 +86,7 @@ MATRIX += [
     ("ops-cluster-new", "/ops/clusters/new/", "post", acting(422)),
     ("ops-cluster", BJ, "get", only(OPERATIONS)),
     ("ops-cluster", f"{BJ}?tab=nodes", "get", only(OPERATIONS)),
+    ("ops-cluster", f"{BJ}?tab=discovery", "get", only(OPERATIONS)),
     ("ops-cluster", f"{BJ}?tab=quarantine", "get", only(OPERATIONS)),
     ("ops-cluster", f"{BJ}?tab=connection", "get", only(OPERATIONS)),
     ("ops-cluster", f"{BJ}?tab=money", "get", only(set()) | dict.fromkeys(OPERATIONS, 422)),

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Q, Value
+
 from governance.access.actor import Actor, require
 from governance.catalogue import actions as catalogue
-from governance.catalogue.history import CatalogueHistory
+from governance.catalogue.history import holds
 from governance.catalogue.intervals import Interval
-from governance.catalogue.models import UNKNOWN_MODEL, Cluster, NodeTerm
-from governance.catalogue.rules import CatalogueDay, best_claims, model_of_type
+from governance.catalogue.models import UNKNOWN_MODEL, AcceleratorModel, Cluster, NodeTerm, PoolPartition
+from governance.catalogue.rules import CatalogueDay, Claim, best_claims, model_of_type
 from governance.errors import N_, BadData
 from governance.tenants.models import day_of_today
 
@@ -46,7 +49,7 @@ def proposals(cluster: Cluster, *, on: date | None = None) -> list[Proposal]:
     if not seen:
         return []
     latest = max(node.seen_at for node in seen)
-    catalogue_day = CatalogueHistory(cluster).on(day)
+    catalogue_day = _claims_on(cluster, day)
     held: dict[str, dict[str, int]] = {}
     terms = NodeTerm.objects.filter(node__cluster=cluster).select_related("node", "model")
     for term in terms:
@@ -56,6 +59,26 @@ def proposals(cluster: Cluster, *, on: date | None = None) -> list[Proposal]:
     shown = {node.name for node in seen if node.seen_at == latest}
     found += [Proposal(GONE, name, "", cards, "") for name, cards in sorted(held.items()) if name not in shown]
     return sorted(found, key=lambda p: (p.kind, p.node))
+
+
+def _claims_on(cluster: Cluster, day: date) -> CatalogueDay:
+    """Which pool claims a partition on the day, and the names of models: all that a snapshot is compared by, in two questions."""
+    accelerators = ArrayAgg("pool__accelerators__code", filter=Q(pool__accelerators__isnull=False), default=Value([]))
+    rows = PoolPartition.objects.filter(pool__cluster=cluster).annotate(models=accelerators)
+    claims = rows.values_list("from_on", "to_on", "pattern", "pool__code", "models")
+    aliases = {
+        name.lower(): code
+        for code, names in AcceleratorModel.objects.values_list("code", "aliases")
+        for name in [code, *names]
+    }
+    return CatalogueDay(
+        claims=tuple(
+            Claim(pattern, pool, frozenset(m)) for low, high, pattern, pool, m in claims if holds((low, high), day)
+        ),
+        aliases=aliases,
+        pool_models={},
+        node_models=lambda _: frozenset(),
+    )
 
 
 def _compare(node: NodeSeen, held: dict[str, int] | None, day: CatalogueDay) -> list[Proposal]:

@@ -9,7 +9,6 @@ from django.test import Client
 
 from governance.audit.models import AuditLine
 from governance.catalogue.models import Cluster
-from governance.schedulers import registry
 from governance.usage.ops.secrets import looks_secret
 from tests.cast import Cast
 
@@ -33,12 +32,6 @@ GOOD = {
 REST = {"code": "rest", "kind": "slurmrestd", "time_zone": "UTC", "url": "https://slurm.example.com:6820"}
 KEY = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ"
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdW4iOiJwb3J0YWwifQ.c2lnbmF0dXJl"
-
-
-@pytest.fixture
-def rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installation whose schedulers include slurmrestd, whatever answers there."""
-    monkeypatch.setitem(registry.SCHEDULERS, "slurmrestd", registry.SCHEDULERS["slurm"])
 
 
 def send(client: Client, given: dict[str, Any], address: str = "/ops/clusters/new/") -> Any:
@@ -80,7 +73,7 @@ def test_a_cluster_of_files_has_no_connection(cast: Cast) -> None:
     assert Cluster.objects.get(code="sh").connection == {}
 
 
-def test_slurmrestd_names_the_variable_or_the_file_of_its_token(cast: Cast, rest: None) -> None:
+def test_slurmrestd_names_the_variable_or_the_file_of_its_token(cast: Cast) -> None:
     assert send(cast.client("operator"), {**REST, "token_env": "SLURM_TOKEN_BJ"}).status_code == 302
     assert Cluster.objects.get(code="rest").connection == {"url": REST["url"], "token_env": "SLURM_TOKEN_BJ"}
     for wrong in ({}, {"token_env": "SLURM_TOKEN", "token_file": "/etc/token"}):
@@ -89,13 +82,20 @@ def test_slurmrestd_names_the_variable_or_the_file_of_its_token(cast: Cast, rest
         assert "Name either the variable or the file" in answer.content.decode()
 
 
+def test_slurmrestd_may_answer_at_a_socket_without_a_token(cast: Cast) -> None:
+    given = {**REST, "url": "", "socket": "/run/slurmrestd.socket", "version": "v0.0.42", "cluster": "bj"}
+    assert send(cast.client("operator"), given).status_code == 302
+    kept = Cluster.objects.get(code="rest").connection
+    assert kept == {"socket": "/run/slurmrestd.socket", "version": "v0.0.42", "cluster": "bj"}
+
+
 BAD = [
     ("code", "", "Fill this in.", "填写此项"),
     ("code", "s h", "Begin with a letter or digit", "以字母或数字开头"),
     ("code", "new", "taken by a page", "已被页面占用"),
     ("code", "bj", "There is a cluster “bj” already", "已有集群“bj”"),
     ("time_zone", "Mars/Base", "There is no such time zone", "没有这个时区"),
-    ("port", "99999", "", ""),
+    ("port", "99999", "Give a number from 1 to 65535", "填写1到65535的数"),
     ("host", "-oProxyCommand=touch", "Give a host name", "填写主机名"),
     ("host", "ssh://login1/x", "Give a host name", "填写主机名"),
     ("user", "a:b", "Give a login name", "填写登录名"),
@@ -104,7 +104,7 @@ BAD = [
     ("bin_dir", "opt/slurm", "Give an absolute path on the scheduler", "调度器主机上的绝对路径"),
     ("cluster_name", "two words", "Give names without spaces", "名称中不能有空格"),
     ("cluster", "a b", "Give one name without spaces", "填写一个不含空格的名称"),
-    ("kind", "pbs", "", ""),
+    ("kind", "pbs", "Choose one of these", "从中选择一项"),
 ]
 
 
@@ -130,11 +130,14 @@ def test_bad_input_is_said_at_its_field_in_both_languages(
         ({"url": "https://u@slurm.example.com/"}, "begins with http:// or https://"),
         ({"token_env": "hunter2"}, "Give the name of a variable"),
         ({"token_env": "STEELYARD_SECRET_KEY"}, "holds a secret of the portal itself"),
+        ({"socket": "/run/slurmrestd.socket"}, "either an address or a Unix socket"),
+        ({"version": "42"}, "Write it as v0.0.42"),
+        ({"ca_file": "ca.pem"}, "Give an absolute path on the portal"),
         ({"token_env": "", "token_file": "token"}, "Give an absolute path on the portal"),
     ],
 )
 def test_bad_addresses_and_references_of_slurmrestd_are_refused(
-    cast: Cast, rest: None, changes: dict[str, str], words: str
+    cast: Cast, changes: dict[str, str], words: str
 ) -> None:
     answer = send(cast.client("operator"), {**REST, "token_env": "SLURM_TOKEN", **changes})
     assert answer.status_code == 422
@@ -159,7 +162,7 @@ def test_bad_addresses_and_references_of_slurmrestd_are_refused(
 )
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_a_secret_is_refused_and_never_comes_back(
-    cast: Cast, rest: None, field: str, secret: str, language: str, caplog: pytest.LogCaptureFixture
+    cast: Cast, field: str, secret: str, language: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     given = {**(REST | {"token_env": "SLURM_TOKEN"} if field.startswith(("url", "token")) else GOOD), field: secret}
     for address in ("/ops/clusters/new/", "/ops/clusters/bj/"):

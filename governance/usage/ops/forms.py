@@ -25,6 +25,7 @@ CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?")
 LOGIN = re.compile(r"[A-Za-z_][A-Za-z0-9._@\\-]*")
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+VERSION = re.compile(r"v\d+\.\d+\.\d+")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 #: Variables that hold the portal's own secrets: they are nobody else's token.
 OWN = frozenset(
@@ -35,11 +36,11 @@ NAMES = ("code", "name_zh", "name_en", "kind", "cluster_name", "time_zone", "tra
 #: The keys of a connection, by kind.
 CONNECTIONS: dict[str, tuple[str, ...]] = {
     "slurm": ("host", "port", "user", "identity_file", "known_hosts", "cluster", "bin_dir", "slurm_conf"),
-    "slurmrestd": ("url", "user", "token_env", "token_file"),
+    "slurmrestd": ("url", "socket", "version", "token_env", "token_file", "ca_file", "user", "cluster"),
 }
 #: Kept as they are where a form does not show them.
-UNSHOWN = {"slurm": ("silent_s", "total_s")}
-PATHS = ("identity_file", "known_hosts", "bin_dir", "slurm_conf", "token_file")
+UNSHOWN = {"slurm": ("silent_s", "total_s"), "slurmrestd": ("silent_s", "total_s", "verify")}
+PATHS = ("identity_file", "known_hosts", "bin_dir", "slurm_conf", "socket", "token_file", "ca_file")
 #: What does not fit here may be a secret that was typed in the wrong place: it is not shown again.
 REFERENCES = frozenset({"identity_file", "known_hosts", "token_env", "token_file"})
 
@@ -76,7 +77,12 @@ class ClusterForm(forms.Form):
         help_text=_("Reached by ssh; empty: the commands of the portal's own host."),
     )
     port = forms.IntegerField(label=_("Port"), min_value=1, max_value=65_535, required=False)
-    user = forms.CharField(label=_("User"), max_length=64, required=False)
+    user = forms.CharField(
+        label=_("User"),
+        max_length=64,
+        required=False,
+        help_text=_("Of ssh; with slurmrestd Slurm's own, where a proxy asks for it."),
+    )
     identity_file = forms.CharField(
         label=_("Private key file"),
         max_length=255,
@@ -103,6 +109,18 @@ class ClusterForm(forms.Form):
         required=False,
         help_text=_("Of slurmrestd, such as https://slurm.example.com:6820."),
     )
+    socket = forms.CharField(
+        label=_("Unix socket"),
+        max_length=107,
+        required=False,
+        help_text=_("Or its path, where slurmrestd runs on this host."),
+    )
+    version = forms.CharField(
+        label=_("Version of the interface"),
+        max_length=16,
+        required=False,
+        help_text=_("Such as v0.0.42; empty: the newest that both sides know."),
+    )
     token_env = forms.CharField(
         label=_("Token variable"),
         max_length=64,
@@ -111,6 +129,13 @@ class ClusterForm(forms.Form):
     )
     token_file = forms.CharField(
         label=_("Token file"), max_length=255, required=False, help_text=_("Or the path of a file that holds it.")
+    )
+
+    ca_file = forms.CharField(
+        label=_("Certificate file"),
+        max_length=255,
+        required=False,
+        help_text=_("Of the authority, where it is one of your own."),
     )
 
     def __init__(self, data: QueryDict | None = None, *, cluster: Cluster | None = None) -> None:
@@ -124,6 +149,10 @@ class ClusterForm(forms.Form):
         self.fields["kind"].choices = [(kind, KINDS.get(kind, kind)) for kind in kinds]  # type: ignore[attr-defined]
         for field in self.fields.values():
             field.error_messages["required"] = _("Fill this in.")
+        self.fields["kind"].error_messages["invalid_choice"] = _("Choose one of these.")
+        port = self.fields["port"]
+        for word in ("invalid", "min_value", "max_value"):
+            port.error_messages[word] = _("Give a number from 1 to 65535.")
         for kind, keys in CONNECTIONS.items():
             if kind not in kinds:
                 for key in set(keys) - {key for other in kinds for key in CONNECTIONS.get(other, ())}:
@@ -142,7 +171,7 @@ class ClusterForm(forms.Form):
     def groups(self) -> list[tuple[str | Promise, list[forms.BoundField]]]:
         """The fields as the page groups them, each group with its heading."""
         heads: list[tuple[str | Promise, tuple[str, ...]]] = [
-            (_("Cluster"), NAMES),
+            (_("Cluster"), (*NAMES, "cluster")),
             (_("Slurm by its commands"), CONNECTIONS["slurm"]),
             (_("Slurm by slurmrestd"), CONNECTIONS["slurmrestd"]),
         ]
@@ -178,6 +207,7 @@ class ClusterForm(forms.Form):
             ("host", HOST, _("Give a host name or an address, without a scheme, a path or a user.")),
             ("user", LOGIN, _("Give a login name without spaces or colons.")),
             ("cluster", WORD, _("Give one name without spaces.")),
+            ("version", VERSION, _("Write it as v0.0.42.")),
         ):
             if given.get(name) and not pattern.fullmatch(given[name]):
                 self.add_error(name, str(words))
@@ -214,7 +244,11 @@ class ClusterForm(forms.Form):
         if given.get("kind") != "slurmrestd":
             return
         parts = urlsplit(given.get("url", ""))
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query:
+        if given.get("socket") and given.get("url"):
+            self._need("socket", gettext("Give either an address or a Unix socket."))
+        elif given.get("socket"):
+            return
+        elif parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc or parts.query:
             self._need(
                 "url", gettext("Give an address that begins with http:// or https:// and holds no user and no token.")
             )

@@ -50,6 +50,7 @@ class ClusterRow:
     """A cluster as the list shows it."""
 
     cluster: Cluster
+    is_live: bool  # a scheduler is asked, rather than files read
     marks: list[Mark]
     last: Intake | None
     pull: WorkItem | None
@@ -57,11 +58,6 @@ class ClusterRow:
     faults: list[WorkItem]
     findings: int
     quarantined: int
-
-    @property
-    def is_live(self) -> bool:
-        """Whether a scheduler is asked, rather than files read."""
-        return self.cluster.scheduler_kind in SCHEDULERS
 
 
 @dataclass(frozen=True)
@@ -130,31 +126,46 @@ def work_now() -> Work:
     return Work(items[0].read_at if items else datetime.now().astimezone(), items)
 
 
+def known_clusters() -> QuerySet[Any]:
+    """Clusters with their last call, the counts of what is open, when nodes were last seen and beat last asked for pulls."""
+    last = Intake.objects.filter(cluster=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    seen = NodeSeen.objects.filter(cluster=OuterRef("pk")).order_by("-seen_at").values("seen_at")[:1]
+    return Cluster.objects.order_by("code").annotate(
+        last_intake=Subquery(last),
+        open_findings=_counted(PullFinding.objects.filter(resolved_at__isnull=True)),
+        open_quarantine=_counted(QuarantinedRecord.objects.filter(resolved_at__isnull=True)),
+        nodes_seen_at=Subquery(seen),
+        pulls_sent_at=Subquery(ScheduleMark.objects.filter(name="pull").values("sent_at")[:1]),
+    )
+
+
 def cluster_rows(on: Work) -> list[ClusterRow]:
     """Every cluster by code."""
-    last = Intake.objects.filter(cluster=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    clusters = list(
-        Cluster.objects.order_by("code").annotate(
-            last_intake=Subquery(last),
-            open_findings=_counted(PullFinding.objects.filter(resolved_at__isnull=True)),
-            open_quarantine=_counted(QuarantinedRecord.objects.filter(resolved_at__isnull=True)),
-        )
-    )
-    marks = _marks(clusters)
+    clusters = list(known_clusters())
     intakes = Intake.objects.in_bulk([c.last_intake for c in clusters if c.last_intake])
-    return [
-        ClusterRow(
-            cluster=cluster,
-            marks=marks_of(marks.get(cluster.pk, {}), on.now, STAGES),
-            last=intakes.get(cluster.last_intake),
-            pull=on.of("usage.pull", cluster.code),
-            next_at=None,
-            faults=[item for item in on.about(cluster.code) if item.last_error],
-            findings=cluster.open_findings,
-            quarantined=cluster.open_quarantine,
-        )
-        for cluster in clusters
-    ]
+    marks = _marks(clusters)
+    return [_row(one, on, marks.get(one.pk, {}), intakes.get(one.last_intake)) for one in clusters]
+
+
+def cluster_row(cluster: Any, on: Work) -> ClusterRow:
+    """One of `known_clusters`; its last call is read with the others of the page."""
+    return _row(cluster, on, _marks([cluster]).get(cluster.pk, {}), None)
+
+
+def _row(cluster: Any, on: Work, reached: dict[str, datetime], last: Intake | None) -> ClusterRow:
+    pull = on.of("usage.pull", cluster.code)
+    is_live = cluster.scheduler_kind in SCHEDULERS
+    return ClusterRow(
+        cluster=cluster,
+        is_live=is_live,
+        marks=marks_of(reached, on.now, STAGES),
+        last=last,
+        pull=pull,
+        next_at=next_pull(pull, cluster.pulls_sent_at) if is_live else None,
+        faults=[item for item in on.about(cluster.code) if item.last_error],
+        findings=cluster.open_findings,
+        quarantined=cluster.open_quarantine,
+    )
 
 
 def _counted(rows: QuerySet[Any]) -> Coalesce:
@@ -183,11 +194,6 @@ def next_pull(item: WorkItem | None, sent_at: datetime | None) -> datetime | Non
         return item.due_at
     every = settings.CELERY_BEAT_SCHEDULE.get("pull", {}).get("schedule")
     return sent_at + timedelta(seconds=every) if sent_at and isinstance(every, float | int) else None
-
-
-def pulls_sent_at() -> datetime | None:
-    """When beat last asked for every pull."""
-    return ScheduleMark.objects.filter(name="pull").values_list("sent_at", flat=True).first()
 
 
 @dataclass(frozen=True)
@@ -221,11 +227,10 @@ class Waiting:
         return sum(row["jobs"] for row in self.rows)
 
 
-def waiting(cluster: Cluster) -> Waiting:
-    """The last snapshot, summed by reason and class; by one question, and one for when the nodes were last seen."""
+def waiting(cluster: Cluster, seen: datetime | None) -> Waiting:
+    """The last snapshot, summed by reason and class; `seen` is when the nodes were last seen."""
     latest = QueueSample.objects.filter(cluster=cluster).order_by("-at").values("at")[:1]
     rows = QueueSample.objects.filter(cluster=cluster, at=Subquery(latest, output_field=DateTimeField()))
-    seen = NodeSeen.objects.filter(cluster=cluster).order_by("-seen_at").values_list("seen_at", flat=True).first()
     sums: dict[tuple[str, str], list[int]] = {}
     at = None
     for row in rows:

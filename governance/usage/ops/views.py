@@ -15,18 +15,17 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from governance.access.actor import Actor, require
-from governance.catalogue.models import Cluster
+from governance.catalogue.models import UNKNOWN_MODEL, Cluster
 from governance.errors import N_, BadData
 from governance.tenants.models import day_of_today
 from governance.usage import discovery
-from governance.usage.models import QuarantinedRecord
 from governance.work import actions as work
 from governance.work import reads as work_reads
 
 from . import actions, reads, words
 from .forms import ClusterForm
 
-TABS = ("state", "nodes", "quarantine", "connection")
+TABS = ("state", "nodes", "discovery", "quarantine", "connection")
 PROPOSALS_SHOWN = 200
 INVALID = 422
 
@@ -37,7 +36,6 @@ def operations(request: HttpRequest) -> HttpResponse:
     """Clusters and how far their stages are, background work, and the processes that do it."""
     actor = _reader(request)
     on = reads.work_now()
-    sent_at = reads.pulls_sent_at()
     rows = reads.cluster_rows(on)
     context = {
         "crumbs": [{"label": _("Resources and operations")}, {"label": _("Collection and data quality")}],
@@ -46,7 +44,7 @@ def operations(request: HttpRequest) -> HttpResponse:
                 "row": row,
                 "kind": words.KINDS.get(row.cluster.scheduler_kind, row.cluster.scheduler_kind),
                 "errors": [work_reads.error_words(item) for item in row.faults],
-                "next_at": reads.next_pull(row.pull, sent_at) if row.is_live else None,
+                "next_at": row.next_at,
                 "running": row.pull is not None and row.pull.state == "running",
             }
             for row in rows
@@ -149,7 +147,7 @@ def nodes(request: HttpRequest, code: str) -> HttpResponse:
     written = actions.accept_nodes(code, names, every=every, from_on=from_on, actor=actor)
     told = ngettext("%(count)s term of a node was added.", "%(count)s terms of nodes were added.", written)
     messages.success(request, told % {"count": written})
-    return redirect(_cluster_url(code, "nodes"))
+    return redirect(_cluster_url(code, "discovery"))
 
 
 @login_required
@@ -166,7 +164,7 @@ def quarantine(request: HttpRequest, code: str) -> HttpResponse:
 
 def _page(
     request: HttpRequest,
-    found: Cluster,
+    found: Any,
     actor: Actor,
     *,
     tab: str = "",
@@ -177,7 +175,7 @@ def _page(
     tab = tab or request.GET.get("tab") or TABS[0]
     if tab not in TABS:
         raise BadData(N_("“%(tab)s” is no part of this page."), tab=tab)
-    held = QuarantinedRecord.objects.filter(cluster=found, resolved_at__isnull=True).count()
+    held = found.open_quarantine
     context: dict[str, Any] = {
         "crumbs": [*_crumbs(), {"label": found.name}],
         "cluster": found,
@@ -191,7 +189,9 @@ def _page(
     if tab == "state":
         context |= _state(found)
     elif tab == "nodes":
-        context |= _nodes(found, request.GET.get("after", ""))
+        context["nodes"] = reads.nodes(found, request.GET.get("after", ""))
+    elif tab == "discovery":
+        context |= _discovery(found)
     elif tab == "quarantine":
         context["quarantine"] = reads.quarantine(found, _number(request.GET.get("before", "")), held)
     else:
@@ -200,36 +200,34 @@ def _page(
     return render(request, "ops/cluster.html", context, status=status)
 
 
-def _state(found: Cluster) -> dict[str, Any]:
+def _state(found: Any) -> dict[str, Any]:
     on = reads.work_now()
-    row = next(row for row in reads.cluster_rows(on) if row.cluster.pk == found.pk)
+    row = reads.cluster_row(found, on)
     stages = [(words.STAGES[mark.stage], mark) for mark in row.marks]
     return {
         "row": row,
         "marks": stages,
-        "next_at": reads.next_pull(row.pull, reads.pulls_sent_at()) if row.is_live else None,
         "items": [_item(item, on) for item in on.about(found.code)],
         "findings": reads.findings(found, row.findings),
-        "waiting": reads.waiting(found),
+        "waiting": reads.waiting(found, found.nodes_seen_at),
         "intakes": reads.intakes(found),
         "now": on.now,
     }
 
 
-def _nodes(found: Cluster, after: str) -> dict[str, Any]:
+def _discovery(found: Any) -> dict[str, Any]:
     proposed = discovery.proposals(found)
-    news = [p for p in proposed if p.kind == discovery.NEW]
     return {
-        "nodes": reads.nodes(found, after),
         "proposals": [_proposal(p) for p in proposed[:PROPOSALS_SHOWN]],
         "more_proposals": max(len(proposed) - PROPOSALS_SHOWN, 0),
-        "news": len(news),
+        "news": sum(p.kind == discovery.NEW and UNKNOWN_MODEL not in p.models for p in proposed),
+        "was_seen": found.nodes_seen_at is not None,
         "today": day_of_today(),
     }
 
 
 def _proposal(one: discovery.Proposal) -> dict[str, Any]:
-    can_accept = one.kind == discovery.NEW and "unknown" not in one.models
+    can_accept = one.kind == discovery.NEW and UNKNOWN_MODEL not in one.models
     return {
         "proposal": one,
         "tone": words.PROPOSALS[one.kind],
@@ -253,10 +251,11 @@ def _item(item: Any, on: reads.Work) -> dict[str, Any]:
     }
 
 
-def _tabs(found: Cluster, tab: str, held: int) -> list[dict[str, Any]]:
+def _tabs(found: Any, tab: str, held: int) -> list[dict[str, Any]]:
     named = {
         "state": _("State"),
         "nodes": _("Nodes"),
+        "discovery": _("Discovery"),
         "quarantine": _("Quarantine"),
         "connection": _("Connection"),
     }
@@ -271,7 +270,7 @@ def _tabs(found: Cluster, tab: str, held: int) -> list[dict[str, Any]]:
     ]
 
 
-def _shown(found: Cluster) -> list[tuple[Any, Any]]:
+def _shown(found: Any) -> list[tuple[Any, Any]]:
     """The connection for those who may only read: labels of the form and plain values, none of which is a secret."""
     labels = {name: field.label for name, field in ClusterForm.base_fields.items()}
     return [(labels.get(key, key), value) for key, value in found.connection.items()]
@@ -285,8 +284,8 @@ def _reader(request: HttpRequest) -> Actor:
     return actor
 
 
-def _found(code: str) -> Cluster:
-    cluster = Cluster.objects.filter(code=code).first()
+def _found(code: str) -> Any:
+    cluster = reads.known_clusters().filter(code=code).first()
     if cluster is None:
         raise Http404
     return cluster

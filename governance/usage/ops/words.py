@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from governance.errors import N_
 from governance.schedulers.findings import FINDINGS
 from governance.schedulers.live import Finding
+from governance.schedulers.telemetry.words import FINDINGS as TELEMETRY
 
 from ..discovery import DIFFERS, GONE, NEW, UNCLAIMED, UNKNOWN_TYPE
 from ..live_models import PullFinding
@@ -38,6 +39,7 @@ class Said:
     code: str
     means: str
     todo: str
+    subject: str = ""
 
 
 SEVERITIES: dict[str, Tone] = {
@@ -65,6 +67,8 @@ WORK: dict[str, Promise] = {
     "usage.reread_all": gettext_lazy("Ask for every re-read"),
     "usage.meter": gettext_lazy("Meter days"),
     "usage.meter_all": gettext_lazy("Ask for all metering"),
+    "usage.telemetry": gettext_lazy("Pull telemetry"),
+    "usage.telemetry_all": gettext_lazy("Ask for all telemetry"),
     "ledger.post": gettext_lazy("Post days"),
     "ledger.post_all": gettext_lazy("Ask for all posting"),
 }
@@ -109,7 +113,7 @@ WAYS_OUT: dict[str, Promise] = {
     UNCLAIMED: gettext_lazy("Let a pool claim its partition in the organisation file."),
 }
 
-#: Findings of pulls and telemetry, and faults of a connection that the test's own table does not name.
+#: Findings of pulls, and faults of a connection that the test's own table does not name.
 PULLED: dict[str, tuple[str, str]] = {
     "vanished_run": (
         N_("Run %(subject)s has not ended, and the scheduler no longer shows it. It was last seen at %(last_seen)s."),
@@ -118,22 +122,6 @@ PULLED: dict[str, tuple[str, str]] = {
     "runaway_job": (
         N_("Job %(subject)s runs in the accounting and not in the controller: its use grows for ever."),
         N_("Let an administrator run sacctmgr show runaway, and answer y to mend it."),
-    ),
-    "telemetry_silent": (
-        N_("The telemetry source had no series at all in the days that were pulled (%(days)s)."),
-        N_("Check the exporters and the label map: until then activity counts as unknown."),
-    ),
-    "telemetry_unplaced": (
-        N_("%(series)s series of telemetry carry no label that says which job they belong to."),
-        N_("Turn on the exporter's job mapping, or name the label in the label map."),
-    ),
-    "telemetry_excess": (
-        N_("Telemetry knows more card time of job %(subject)s than the job held."),
-        N_("Look for series that are counted twice, and for a wrong label map."),
-    ),
-    "telemetry_without_run": (
-        N_("Telemetry tells of job %(subject)s, of which there is no run."),
-        N_("Pull the records of that day again; if it stays, the label map names another cluster's jobs."),
     ),
     "bad_connection": (
         N_("The connection cannot be used: “%(what)s” is missing or wrong."),
@@ -178,7 +166,9 @@ def of_pull(found: PullFinding) -> Said:
         )
     code = found.subject if found.code == "source_fault" else found.code
     means, todo = _texts(code, detail)
-    return Said(SEVERITIES["blocking" if found.code == "source_fault" else "warning"], code, means, todo)
+    if found.code == "source_fault":
+        return Said(SEVERITIES["blocking"], code, means, todo)
+    return Said(SEVERITIES["warning"], code, means, todo, found.subject)
 
 
 def of_work(kind: str) -> str | Promise:
@@ -189,7 +179,7 @@ def of_work(kind: str) -> str | Promise:
 def _texts(code: str, detail: Mapping[str, Any]) -> tuple[str, str]:
     if code == "daemon_down":
         code = "accounting_down" if detail.get("daemon") == "slurmdbd" else "controller_down"
-    means, todo = FINDINGS.get(code) or PULLED.get(code) or UNKNOWN
+    means, todo = FINDINGS.get(code) or PULLED.get(code) or TELEMETRY.get(code) or UNKNOWN
     plain = ", ".join(f"{name} {value}" for name, value in detail.items() if name not in {"subject", "words"})
     given = _Given({"code": code, **detail})
     given["words"] = detail.get("words") or plain or MISSING
