@@ -94,6 +94,10 @@ class Finding(NamedTuple):
 class Scheduler(Protocol):
     """A live scheduler. Every call is bounded in time; iterators stream."""
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the text of one of its records is read again: `format`, and where it has columns `fields`, `delimiter`, `time_zone`."""
+
     def clock(self) -> int:
         """The scheduler host's own clock, epoch seconds."""
 

@@ -103,7 +103,7 @@ def pull_records(
                 actor=by,
                 observed_at=observed,
             )
-            how = {"format": "sacct"}
+            how = scheduler.reading
             reached = _reached(cluster, high if number < len(spans) else min(clock, high), continues)
             done.records.add(absorb(intake, scheduler.runs(window), how, reached_at=reached))
         done.windows += 1

@@ -19,7 +19,10 @@ from .document import Document, KeyPath
 from .state import INSTALLATION, State
 
 MEASURES = ("gpu_hour", "cpu_core_hour", "memory_gib_hour")
-CONNECTION = ("host", "user", "port", "identity_file", "known_hosts")
+CONNECTION = (
+    "host", "user", "port", "identity_file", "known_hosts", "cluster", "bin_dir", "slurm_conf", "silent_s", "total_s",
+    "url", "socket", "version", "token_env", "token_file", "ca_file", "verify",
+)  # fmt: skip
 NODE_NAME_LENGTH = 128
 
 

@@ -18,7 +18,7 @@ from governance.schedulers.records import RunRecord
 from governance.usage import actions, discovery, findings, live, pulling
 from governance.usage.live_models import QueueSample, RefusedSubmission
 from governance.usage.models import CapacityDay, Run, UsageDay, Watermark
-from tests.books import MACHINE, at, company, declare, line, text
+from tests.books import COLUMNS, MACHINE, at, company, declare, line, text
 
 pytestmark = pytest.mark.django_db
 HOUR = 3600
@@ -36,6 +36,10 @@ class FakeScheduler:
         self.asked: list[Window] = []
         self.fault: SourceFault | None = None
         self.fault_after = 10**9
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        return {"format": "sacct", "fields": list(COLUMNS), "delimiter": "|", "time_zone": "UTC"}
 
     def clock(self) -> int:
         return self.now
@@ -300,3 +304,10 @@ def test_a_pulled_cluster_reaches_the_ledger(slurm):
 def test_windows_are_cut_at_a_day():
     low, high = datetime(2026, 3, 1, 5, tzinfo=UTC), datetime(2026, 3, 3, 1, tzinfo=UTC)
     assert [(b - a).total_seconds() for a, b in pulling.windows(low, high)] == [24 * HOUR, 20 * HOUR]
+
+
+def test_a_pulled_record_in_quarantine_is_read_again_as_it_was(slurm):
+    slurm.rows = [line(1, "2026-03-02T08:00", "2026-03-02T09:00", "2026-03-02T10:00", Cluster="other")]
+    assert live.pull("bj", actor=MACHINE).records.quarantined == 1
+    Cluster.objects.update(scheduler_names=["bj", "other"])
+    assert actions.retry_quarantined("bj", actor=MACHINE).new == 1

@@ -100,6 +100,11 @@ class SlurmCommands:
             raise SourceFault("version", command="sacct", missing=missing)
         return tuple(name for name in WANTED if name.lower() in known)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How a row of `runs` is read again."""
+        return {"format": "sacct", "fields": list(self.fields), "delimiter": GAP, "time_zone": "UTC"}
+
     def runs(self, window: Window) -> Iterator[RunRecord | BadRecord | Skipped]:
         """Every attempt that overlaps the window, and the jobs cancelled in it before they were eligible.
 

@@ -94,6 +94,11 @@ class SlurmRest:
             raise SourceFault("bad_answer", path=self.dialect.path("slurm", "diag"), words="no req_time")
         return Told(at, "slurmctld")
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How a record of `runs` is read again."""
+        return {"format": "slurmrestd"}
+
     def runs(self, window: Window) -> Iterator[RunRecord | BadRecord | Skipped]:
         """Every attempt that overlaps the window, and the jobs cancelled in it before they were eligible.
 
