@@ -7,7 +7,13 @@
 from portal.embedded.broker import broker_url, start_broker, stop_broker
 from portal.embedded.errors import EmbeddedError
 from portal.embedded.folder import PROJECT_ROOT, demo_password, home, secret_key
-from portal.embedded.postgres import database_url, is_running, release_database, stop_unused_database
+from portal.embedded.postgres import (
+    database_url,
+    is_running,
+    release_database,
+    revive_database,
+    stop_unused_database,
+)
 
 __all__ = [
     "PROJECT_ROOT",
@@ -18,6 +24,7 @@ __all__ = [
     "home",
     "is_running",
     "release_database",
+    "revive_database",
     "secret_key",
     "start_broker",
     "stop_broker",

@@ -96,6 +96,20 @@ def database_url() -> str:
         return _process.holds[place].url
 
 
+def revive_database() -> str | None:
+    """Start the server that this process holds again where it has died; its address when that was so, else None.
+
+    Nothing is lost by its death but what was not committed. Raises EmbeddedError when it does not start.
+    """
+    with _process.guard:
+        hold = _process.holds.get(home())
+        if hold is None or _postmaster(server_folder(hold.home)) is not None:
+            return None
+        with _start_and_stop_of(hold.home):
+            hold.url = _running_url(hold.home) or _start(hold.home)
+        return hold.url
+
+
 def release_database() -> bool:
     """Give up this process's hold; True when it was the last one and the server has been stopped."""
     stopped = False

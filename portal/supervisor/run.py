@@ -20,6 +20,7 @@ from rich.text import Text
 from portal import embedded
 from portal.supervisor import children, instance, steps
 from portal.supervisor.children import Child
+from portal.supervisor.database import Database
 from portal.supervisor.log import Log
 
 READY_SECONDS = 90
@@ -73,6 +74,7 @@ class Supervisor:
     home: Path
     log: Log
     running: list[Child] = field(default_factory=list)
+    database: Database = field(default_factory=Database)
     stop: Stop = field(default_factory=Stop)
 
     @property
@@ -133,7 +135,10 @@ class Supervisor:
                 sleep(0.25)
 
     def _look(self) -> None:
+        moved = not os.environ.get("DATABASE_URL") and self.database.look(self.log)
         for child in self.running:
+            if moved and child.name != "broker" and child.process is not None:
+                child.process.terminate()  # it looks for the database where that no longer is
             child.look(self.log)
 
     def _answers(self) -> bool:

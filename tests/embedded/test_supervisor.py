@@ -41,6 +41,15 @@ def answers(port: int) -> bool:
     return True
 
 
+def ready(port: int) -> bool:
+    """Whether pages can be served, database and all."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
 def wait_until(what: Callable[[], bool], seconds: float = 40) -> None:
     deadline = time.monotonic() + seconds
     while not what():
@@ -83,6 +92,11 @@ def test_up_serves_restarts_what_dies_refuses_a_second_one_and_stops_in_order(ho
     alive = descendants(up.pid)
     assert len(alive) == 4
 
+    database = house.server()
+    assert database is not None
+    os.kill(database, signal.SIGKILL)
+    wait_until(lambda: house.server() not in (None, database) and ready(port))
+
     up.send_signal(signal.SIGTERM)
     said, _ = up.communicate(timeout=60)
     assert up.returncode == 0
@@ -91,7 +105,7 @@ def test_up_serves_restarts_what_dies_refuses_a_second_one_and_stops_in_order(ho
     assert not [pid for pid in alive if Path(f"/proc/{pid}").exists()]
     assert house.server() is None
     log = (house.path / "logs" / "steelyard.log").read_text()
-    assert "web ended with status -9" in log and "database stopped" in log
+    assert "web ended with status -9" in log and "the database had died" in log and "database stopped" in log
 
 
 @on_linux
