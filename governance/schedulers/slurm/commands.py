@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from governance.schedulers.errors import UnreadableSource
 from governance.schedulers.limits import Association, Qos, Transaction
