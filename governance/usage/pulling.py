@@ -65,8 +65,8 @@ def read_clock(cluster: Cluster, scheduler: Scheduler) -> datetime:
     """The scheduler host's clock; one that is off ours stands as a finding until it agrees again. Raises SourceFault."""
     before = our_clock()
     clock = scheduler.clock()
-    offs: list[float] = [clock - before, clock - our_clock()]  # it was read in between
-    skew = round(min(offs, key=abs))
+    first, last = clock - before, clock - our_clock()  # it was read in between
+    skew = round(first if abs(first) < abs(last) else last)
     found = {"": {"skew_s": skew}} if abs(skew) > MOST_SKEW_S else {}
     findings.replace(cluster, "clock_skew", found, at=datetime.fromtimestamp(our_clock(), UTC))
     return instant(clock)
