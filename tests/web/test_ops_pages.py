@@ -330,6 +330,7 @@ def test_nodes_show_the_schedulers_state_beside_the_catalogues(cast: Cast) -> No
     seen("gpu001", state="IDLE", flags=["DRAIN"], reason="bad fan")
     seen("gpu002", state="MIXED", gpus_used=3)
     seen("gpu003", seen_at=NOW - timedelta(days=1))
+    seen("gpu099")
     node = NodeTerm.objects.filter(node__name="gpu001").first()
     assert node is not None
     NodeState.objects.create(node=node.node, state="drained", from_at=NOW, source="event")
@@ -337,7 +338,9 @@ def test_nodes_show_the_schedulers_state_beside_the_catalogues(cast: Cast) -> No
     rows = {row["node"].name: row for row in page.context["nodes"].rows}
     assert rows["gpu001"]["shown"] == "IDLE+DRAIN"
     assert rows["gpu001"]["tone"].tone == "warn"
+    assert rows["gpu002"]["tone"].tone == "ok"
     assert rows["gpu003"]["is_stale"]
+    assert str(rows["gpu099"]["tone"].word) == "Not in the catalogue"
     body = page.content.decode()
     assert "bad fan" in body
 

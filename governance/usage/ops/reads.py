@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, DateTimeField, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Left, Length, Now
 
-from governance.catalogue.models import Cluster, NodeState
+from governance.catalogue.history import holds
+from governance.catalogue.models import Cluster, NodeState, NodeTerm
 from governance.schedulers.registry import SCHEDULERS
 from governance.work import reads as work
 from governance.work.models import FAILED, RUNNING, WAITING, ScheduleMark, WorkItem
@@ -32,17 +33,18 @@ SAME_PULL = timedelta(minutes=2)
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a stage is. `lag_seconds` is None where it never came."""
+    """How far a stage is. `lag_seconds` is None where it never came; files come when somebody brings them, so only a live one is late."""
 
     stage: str
     until_at: datetime | None
     lag_seconds: float | None
+    is_live: bool
 
     @property
     def tone(self) -> str:
         """A stage that lags by hours is coloured; posting waits for whole days."""
         late = {"ingested": 3_600, "metered": 7_200}.get(self.stage, 3 * 86_400)
-        return "bad" if self.lag_seconds is not None and self.lag_seconds > late else ""
+        return "bad" if self.is_live and self.lag_seconds is not None and self.lag_seconds > late else ""
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ def _row(cluster: Any, on: Work, reached: dict[str, datetime], last: Intake | No
     return ClusterRow(
         cluster=cluster,
         is_live=is_live,
-        marks=marks_of(reached, on.now, STAGES),
+        marks=marks_of(reached, on.now, is_live=is_live),
         last=last,
         pull=pull,
         next_at=next_pull(pull, cluster.pulls_sent_at) if is_live else None,
@@ -181,10 +183,12 @@ def _marks(clusters: Iterable[Cluster]) -> dict[int, dict[str, datetime]]:
     return found
 
 
-def marks_of(reached: dict[str, datetime], now: datetime, stages: Sequence[str]) -> list[Mark]:
+def marks_of(reached: dict[str, datetime], now: datetime, *, is_live: bool) -> list[Mark]:
     """The marks in the order of the stages."""
     return [
-        Mark(stage, at, (now - at).total_seconds() if at else None) for stage in stages for at in (reached.get(stage),)
+        Mark(stage, at, (now - at).total_seconds() if at else None, is_live)
+        for stage in STAGES
+        for at in (reached.get(stage),)
     ]
 
 
@@ -262,8 +266,8 @@ class Nodes:
     after: str
 
 
-def nodes(cluster: Cluster, after: str) -> Nodes:
-    """The nodes of the last snapshot by name, beginning behind the name `after`."""
+def nodes(cluster: Cluster, after: str, day: date) -> Nodes:
+    """The nodes of the last snapshot by name, beginning behind the name `after`, beside the catalogue of `day`."""
     all_nodes = NodeSeen.objects.filter(cluster=cluster)
     counted: Counter[str] = Counter()
     seen_at = None
@@ -276,6 +280,10 @@ def nodes(cluster: Cluster, after: str) -> Nodes:
         "node"
     )
     states = {state.node.name: state for state in held}
+    terms = NodeTerm.objects.filter(node__cluster=cluster, node__name__in=names)
+    known = {
+        name for name, *days in terms.values_list("node__name", "from_on", "to_on") if holds((days[0], days[1]), day)
+    }
     rows = []
     for node in page[:NODES_A_PAGE]:
         state = states.get(node.name)
@@ -286,7 +294,9 @@ def nodes(cluster: Cluster, after: str) -> Nodes:
                 "gpus": sum(count for _, count in node.gpus),
                 "types": ", ".join(sorted({kind for kind, _ in node.gpus if kind})),
                 "state": state,
-                "tone": words.NODE_STATES[state.state if state else "in_service"],
+                "tone": words.NODE_STATES[state.state if state else "in_service"]
+                if node.name in known
+                else words.NOT_KNOWN,
                 "source": words.SOURCES.get(state.source, "") if state else "",
                 "is_stale": seen_at is not None and node.seen_at < seen_at,
             }

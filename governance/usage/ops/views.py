@@ -189,7 +189,7 @@ def _page(
     if tab == "state":
         context |= _state(found)
     elif tab == "nodes":
-        context["nodes"] = reads.nodes(found, request.GET.get("after", ""))
+        context["nodes"] = reads.nodes(found, request.GET.get("after", ""), day_of_today())
     elif tab == "discovery":
         context |= _discovery(found)
     elif tab == "quarantine":
@@ -231,10 +231,14 @@ def _proposal(one: discovery.Proposal) -> dict[str, Any]:
     return {
         "proposal": one,
         "tone": words.PROPOSALS[one.kind],
-        "cards": ", ".join(f"{model} × {count}" for model, count in sorted(one.models.items())),
+        "cards": ", ".join(f"{_model(code)} × {count}" for code, count in sorted(one.models.items())),
         "can_accept": can_accept,
         "todo": words.WAYS_OUT.get(one.kind, ""),
     }
+
+
+def _model(code: str) -> str:
+    return _("Unknown GPU model") if code == UNKNOWN_MODEL else code
 
 
 def _item(item: Any, on: reads.Work) -> dict[str, Any]:

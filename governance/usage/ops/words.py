@@ -57,7 +57,7 @@ KINDS: dict[str, Promise] = {
 STAGES: dict[str, Promise] = {
     "ingested": gettext_lazy("Records in"),
     "metered": gettext_lazy("Metered"),
-    "posted": gettext_lazy("Posted"),
+    "posted": gettext_lazy("Posted to the ledger"),
     "telemetry": gettext_lazy("Telemetry"),
 }
 WORK: dict[str, Promise] = {
@@ -93,6 +93,7 @@ NODE_STATES: dict[str, Tone] = {
     "burn_in": Tone("vio", "run", gettext_lazy("Burn-in")),
     "reserved": Tone("info", "clock", gettext_lazy("Reserved")),
 }
+NOT_KNOWN = Tone("", "x", gettext_lazy("Not in the catalogue"))
 SOURCES: dict[str, Promise] = {
     "hand": gettext_lazy("entered by hand"),
     "event": gettext_lazy("the scheduler's history"),
