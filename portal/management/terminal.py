@@ -21,8 +21,19 @@ from governance.errors import DomainError
 from portal.errors import details
 
 
+def terminal_language() -> str:
+    """The language of the person at the terminal: STEELYARD_LANGUAGE, else what the locale asks for, else the portal's own."""
+    if named := os.environ.get("STEELYARD_LANGUAGE"):
+        return named
+    wanted = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    language = wanted.partition(".")[0].partition("_")[0].lower()
+    if language in ("", "c", "posix"):
+        return settings.LANGUAGE_CODE
+    return "zh-hans" if language == "zh" else "en"
+
+
 class TerminalCommand(BaseCommand):
-    """A command that answers in the operator's language (STEELYARD_LANGUAGE), as text or JSON, and ends with words on a DomainError."""
+    """A command that answers in the operator's language, as text or JSON, and ends with words on a DomainError."""
 
     actor = Actor.machine("command line")
     requires_system_checks: list[str] = []  # the pages are no business of a command's; it starts in half the time
@@ -33,7 +44,7 @@ class TerminalCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run in the language; a DomainError becomes its words on standard error and exit status 1."""
-        with translation.override(os.environ.get("STEELYARD_LANGUAGE", settings.LANGUAGE_CODE)):
+        with translation.override(terminal_language()):
             try:
                 return super().execute(*args, **options)
             except DomainError as error:

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import translation
 
+from portal.management.terminal import terminal_language
 from portal.supervisor.instance import CannotStart
 from portal.supervisor.run import Options, demo_arguments, up
 
@@ -39,11 +40,3 @@ class Command(BaseCommand):
                 up(Options(options["port"], demo, demo_arguments(options)))
             except CannotStart as fault:
                 raise CommandError(str(fault)) from fault
-
-
-def terminal_language() -> str:
-    """The language of the person at the terminal: STEELYARD_LANGUAGE, else Chinese where the locale asks for it."""
-    if named := os.environ.get("STEELYARD_LANGUAGE"):
-        return named
-    wanted = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
-    return "zh-hans" if wanted.lower().startswith("zh") else "en"
