@@ -89,13 +89,14 @@ TEMPLATES = [
 
 
 #: How soon a database that has gone silent is noticed, in seconds (tcp_user_timeout: ms); portal/apps.py asks the server
-#: for the same, or a host that is cut off would keep its row locks for hours.
+#: for the same, or a host that is cut off would keep its locks for a quarter of an hour and more.
+REACH_SECONDS = max(3.0, float(os.environ.get("STEELYARD_REACH_SECONDS", 30)))
 REACH = {
     "connect_timeout": "10",
-    "keepalives_idle": "10",
-    "keepalives_interval": "5",
+    "keepalives_idle": str(int(REACH_SECONDS / 3)),
+    "keepalives_interval": str(int(REACH_SECONDS / 6) or 1),
     "keepalives_count": "3",
-    "tcp_user_timeout": "30000",
+    "tcp_user_timeout": str(int(REACH_SECONDS * 1000)),
 }
 
 
@@ -159,6 +160,8 @@ WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 
 CELERY_BROKER_URL = os.environ.get("BROKER_URL") or embedded.broker_url()
 _ON_RABBITMQ = CELERY_BROKER_URL.startswith(("amqp", "pyamqp"))
+# RabbitMQ gives the messages of a worker that is cut off to others after two of these; what it had not begun waits for that.
+CELERY_BROKER_HEARTBEAT = int(REACH_SECONDS)
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

@@ -1,8 +1,9 @@
-"""A RabbitMQ node of the test's own, from the Debian package: own ports, own folders, 127.0.0.1 only."""
+"""A RabbitMQ node of the test's own, from the Debian package: own ports, own folders, one address (127.0.0.1 by default)."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -30,14 +31,20 @@ def _free_port() -> int:
 class RabbitMQ:
     """`with RabbitMQ(folder) as url:`; the node and its port mapper end with the block."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, address: str = "127.0.0.1") -> None:
+        self.folder, self.address = folder, address
         ports = folder / "ports"
         if not ports.exists():
             folder.mkdir(parents=True)
-            ports.write_text(f"{_free_port()} {_free_port()} {_free_port()}")
-        self.port, self.distribution, self.mapper = map(int, ports.read_text().split())
+            ports.write_text(f"{_free_port()} {_free_port()} {_free_port()} {secrets.token_hex(8)}")
+        *numbers, self.password = ports.read_text().split()
+        self.port, self.distribution, self.mapper = map(int, numbers)
         self.processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def url(self) -> str:
+        """The address for BROKER_URL."""
+        return f"amqp://steelyard:{self.password}@{self.address}:{self.port}//"
 
     def environment(self) -> dict[str, str]:
         """All that keeps the node apart from any other."""
@@ -46,7 +53,7 @@ class RabbitMQ:
             **kept,
             "HOME": str(self.folder),  # of the Erlang cookie
             "RABBITMQ_NODENAME": f"steelyard{self.port}@localhost",
-            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODE_IP_ADDRESS": self.address,
             "RABBITMQ_NODE_PORT": str(self.port),
             "RABBITMQ_DIST_PORT": str(self.distribution),
             "RABBITMQ_MNESIA_BASE": str(self.folder / "data"),
@@ -75,7 +82,10 @@ class RabbitMQ:
             )
 
     def __enter__(self) -> str:
-        (self.folder / "rabbitmq.conf").write_text(f"listeners.tcp.default = 127.0.0.1:{self.port}\n")
+        # A user of its own: the node lets `guest` in from its own host only.
+        (self.folder / "rabbitmq.conf").write_text(
+            f"listeners.tcp.default = {self.address}:{self.port}\ndefault_user = steelyard\ndefault_pass = {self.password}\n"
+        )
         (self.folder / "enabled_plugins").write_text("[].\n")
         self._start("epmd", "-address", "127.0.0.1", "-port", str(self.mapper))
         self._start(str(PROGRAMS / "rabbitmq-server"))
@@ -85,7 +95,7 @@ class RabbitMQ:
                 self.__exit__()
                 raise AssertionError((self.folder / "output").read_text(errors="replace")[-3000:])
             time.sleep(0.2)
-        return f"amqp://guest:guest@127.0.0.1:{self.port}//"
+        return self.url
 
     def __exit__(self, *fault: object) -> None:
         for process in reversed(self.processes):
@@ -100,7 +110,7 @@ class RabbitMQ:
 
     def _answers(self) -> bool:
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=2) as probe:
+            with socket.create_connection((self.address, self.port), timeout=2) as probe:
                 probe.sendall(b"AMQP\x00\x00\x09\x01")
                 probe.settimeout(2)
                 return probe.recv(1) == b"\x01"  # connection.start: it speaks the protocol
