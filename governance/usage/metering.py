@@ -11,12 +11,11 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection, transaction
 
-from governance.catalogue.history import CatalogueHistory, holds
+from governance.catalogue.history import CatalogueHistory
 from governance.catalogue.models import Cluster
 from governance.catalogue.reads import installation
 from governance.catalogue.rules import CatalogueDay, parts
-from governance.tenants.models import AccountMapping
-from governance.tenants.rules import Mapping, Owners
+from governance.tenants.history import MappingHistory
 
 from . import matching, rules, sql, watermarks
 from .ingest import copy_rows
@@ -57,9 +56,7 @@ class Meter:
         self.zone = ZoneInfo(of.time_zone)
         self._bands = of.bands
         self._history = CatalogueHistory(self.cluster)
-        mappings = AccountMapping.objects.filter(cluster=self.cluster)
-        fields = ("from_on", "to_on", "account", "user", "qos", "project__code")
-        self._mappings = [((low, high), Mapping(*rest)) for low, high, *rest in mappings.values_list(*fields)]
+        self._mappings = MappingHistory(self.cluster)
 
     def days(self, from_on: date | None, to_on: date | None) -> list[date]:
         """The days to rebuild: the marked ones, and those the watermark has yet to pass; all before `through`."""
@@ -147,7 +144,7 @@ class Meter:
 
     def _resolve(self, cursor: Any, day: date) -> None:
         catalogue = self._history.on(day)
-        owners = Owners(mapping for span, mapping in self._mappings if holds(span, day))
+        owners = self._mappings.on(day)
         cursor.execute("SELECT DISTINCT partition, gpu_type, node_list, has_gpu, gpu_unknown FROM meter_sum")
         places = list(_places(catalogue, cursor.fetchall()))
         columns = ("partition", "gpu_type", "node_list", "has_gpu", "gpu_unknown", "pool", "model", "milli", "is_first")

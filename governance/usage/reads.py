@@ -12,14 +12,14 @@ from django.db import connection
 from django.db.models import Q
 
 from governance.access.actor import Actor
-from governance.catalogue.history import CatalogueHistory, holds
+from governance.catalogue.history import CatalogueHistory
 from governance.catalogue.models import Cluster
 from governance.catalogue.reads import installation
 from governance.catalogue.rules import Part, parts
 from governance.errors import N_, NotFound
+from governance.tenants.history import MappingHistory
 from governance.tenants.models import (
     UNATTRIBUTED,
-    AccountMapping,
     Login,
     Placement,
     Project,
@@ -28,7 +28,6 @@ from governance.tenants.models import (
     held_departments,
     held_nodes,
 )
-from governance.tenants.rules import Mapping, Owners
 
 from . import rules
 from .metering import submit_span
@@ -94,12 +93,8 @@ class Counting:
         self.cluster = cluster
         self._zone = ZoneInfo(installation().time_zone)
         self._catalogue = CatalogueHistory(cluster)
-        rows = AccountMapping.objects.filter(cluster=cluster).values_list(
-            "from_on", "to_on", "account", "user", "qos", "project__code"
-        )
-        self._mappings = [((low, high), Mapping(*rest)) for low, high, *rest in rows]
         self._on = cache(self._catalogue.on)
-        self._owners = cache(lambda day: Owners(m for span, m in self._mappings if holds(span, day)))
+        self._owners = cache(MappingHistory(cluster).on)
 
     def days(self, run: Run, first_on: date | None = None, last_on: date | None = None) -> list[DayUse]:
         """What the run used on each of its days in [first_on, last_on], a row a day and part."""
