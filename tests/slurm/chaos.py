@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,9 +35,9 @@ SIGNS = {
     "slurmctld": ("slurmctld",),
     "slurmdbd": ("slurmdbd",),
     "slurmd": ("node ",),
-    "worker": ("went silent", "health: worker", "health: status"),
+    "worker": ("went silent", "health: worker", "silent worker"),
     "child": ("went silent", "health: worker"),
-    "beat": ("health: beat",),
+    "beat": ("health: beat", "silent beat"),
     "database": ("health: database", "health: unready", "health: no answer", "OperationalError"),
     "database stopped": (
         "health: database",
@@ -104,6 +105,7 @@ class Chaos:
     began: float = 0.0
     deeds: list[Deed] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
+    phases: list[int] = field(default_factory=list)  # prepare, rage, settle, compare
 
     def __post_init__(self) -> None:
         self.portal = ChaosPortal(self.folder / "home", self.lab.env)
@@ -111,6 +113,14 @@ class Chaos:
         self.jobs = Jobs(self.lab, self.seed, (0.8, 2.2))
         self.chance = random.Random(self.seed)
         self.since = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=BACK_DAYS)
+
+    def timed(self, phase: Callable[[], Any]) -> Any:
+        """Do it, and note how many seconds it took."""
+        began = time.monotonic()
+        try:
+            return phase()
+        finally:
+            self.phases.append(round(time.monotonic() - began))
 
     def prepare(self) -> None:
         """The lab with some history, the portal on empty books that know its organisation."""
@@ -170,7 +180,7 @@ class Chaos:
         if what in ("slurmctld", "slurmdbd", "slurmd"):
             node = f"gpu{self.chance.randint(1, NODES):03d}"
             deed.done = self.lab.kill(node if what == "slurmd" else what)
-            pause = self.chance.uniform(36, 48) if what == "slurmd" else self.chance.uniform(4, 25)
+            pause = self.chance.uniform(45, 60) if what == "slurmd" else self.chance.uniform(4, 25)
             mender = threading.Thread(target=self._mend, args=(deed, pause), name=f"mend {what}", daemon=True)
             mender.start()
             return mender
@@ -195,8 +205,7 @@ class Chaos:
         if not self.portal.until_ready(180):
             self.trouble.append("the portal did not come back:\n" + self.portal.said())
         time.sleep(3)
-        self.watcher.over.set()
-        self.watcher.join(30)
+        self.watcher.stop()
         self._must("the last organisation", 0 if self.declare("3") else 1)
         self.exit_status = self.portal.stop()
         for deed in self.deeds:
@@ -272,6 +281,8 @@ class Chaos:
             "runaway_jobs_mended": self.runaways,
             "supervisor_starts": self.portal.starts,
             "supervisor_exit_status": self.exit_status,
+            "deaths_in_the_log": self.portal.deaths(),
+            "phases_s": self.phases,
             "signs": dict(said.most_common(40)),
             "pages_read": self.watcher.pages,
             "on_the_page": sorted(self.watcher.on_page)[:30],
@@ -297,12 +308,12 @@ def chaos(seconds: float, seed: int, folder: Path, lab: ChaosLab) -> dict[str, A
 
     of = Chaos(folder, lab, seed)
     try:
-        of.prepare()
-        of.rage(seconds)
-        of.settle()
+        for phase in (of.prepare, lambda: of.rage(seconds), of.settle):
+            of.timed(phase)
         os.environ["STEELYARD_HOME"] = str(of.portal.home)
         embedded.database_url()  # held from here on, for the commands that compare
-        return of.report(seconds, of.compare())
+        compared = of.timed(of.compare)
+        return of.report(seconds, compared)
     finally:
         of.jobs.over.set()
         of.watcher.over.set()

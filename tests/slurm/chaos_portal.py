@@ -141,6 +141,15 @@ class ChaosPortal:
             self.process.kill()
             return self.process.wait()
 
+    def deaths(self) -> dict[str, int]:
+        """How often the supervisor's own log says that a process or the database had died."""
+        log = self.home / "logs" / "steelyard.log"
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        found = {
+            name: len(re.findall(rf"\| {name} ended with status", text)) for name in ("web", "worker", "beat", "broker")
+        }
+        return found | {"database": text.count("the database had died")}
+
     def said(self) -> str:
         """The end of what the supervisor and its children wrote, for whoever looks for the reason."""
         return self._log.read_text(encoding="utf-8", errors="replace")[-4000:] if self._log.exists() else ""
@@ -176,32 +185,46 @@ class Reader:
             pass
 
 
-class Watcher(threading.Thread):
-    """Notes every second what is said to be wrong: by the tables, by /health/ready and by the operations page."""
+class Watcher:
+    """Notes what is said to be wrong: by the tables and /health/ready twice a second, by the operations pages as fast as they come."""
 
     def __init__(self, portal: ChaosPortal) -> None:
-        super().__init__(name="watcher", daemon=True)
         self.over = threading.Event()
         self.seen: list[tuple[float, str]] = []  # (monotonic, sign)
         self.on_page: set[str] = set()
         self.pages = 0
         self._portal, self._reader = portal, Reader(portal.port)
+        looks = (self._look, self._read)
+        self._threads = [threading.Thread(target=look, name="watcher", daemon=True) for look in looks]
 
-    def run(self) -> None:
-        """Until `over`."""
-        while not self.over.wait(1.0):
+    def start(self) -> None:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        self.over.set()
+        for thread in self._threads:
+            thread.join(30)
+
+    def _look(self) -> None:
+        while not self.over.wait(0.5):
             health = self._portal.ready()
             signs = {f"health: {health['status']}"} if health["status"] != "ok" else set()
             signs |= {f"health: {name} {_plain(said)}" for name, said in health.items() if _is_bad(name, said)}
-            told: set[str] = set()
             with suppress(psycopg.Error, OSError):
-                told = self._told()
-            if told:
-                page = self._reader.page("/ops/") + self._reader.page("/ops/clusters/lab/")
-                self.pages += bool(page)
-                self.on_page |= {sign for sign in told if _words_of(sign) in page}
+                signs |= self._told()
             now = time.monotonic()
-            self.seen += [(now, sign) for sign in signs | told]
+            self.seen += [(now, sign) for sign in signs]
+
+    def _read(self) -> None:
+        while not self.over.wait(2.0):
+            page = self._reader.page("/ops/") + self._reader.page("/ops/clusters/lab/")
+            now = time.monotonic()
+            self.pages += bool(page)
+            lately = {sign for at, sign in self.seen if at > now - 15 and not sign.startswith("health")}
+            self.on_page |= {sign for sign in lately if _words_of(sign) in page}
 
     def _told(self) -> set[str]:
         with psycopg.connect(self._portal.url(), connect_timeout=3, autocommit=True) as connection:
@@ -214,12 +237,15 @@ class Watcher(threading.Thread):
             nodes = connection.execute(
                 "SELECT name, state FROM node_seen WHERE state = 'DOWN' OR flags ? 'NOT_RESPONDING'"
             ).fetchall()
+            silent = connection.execute(
+                "SELECT DISTINCT role FROM work_process WHERE seen_at < clock_timestamp() - interval '45 s'"
+            ).fetchall()
         said = {f"{kind} {code}: {_sentence(words, given)}" for kind, code, words, given in errors}
         said |= {
             f"finding {code} {subject if code == 'source_fault' else ''} {detail.get('daemon', '')}".strip()
             for code, subject, detail in findings
         }
-        return said | {f"node {name} {state}" for name, state in nodes}
+        return said | {f"node {name} {state}" for name, state in nodes} | {f"silent {role}" for (role,) in silent}
 
 
 def _sentence(words: str, given: dict[str, Any]) -> str:
