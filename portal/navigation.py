@@ -81,8 +81,43 @@ def entries(of: Standing) -> list[Entry]:
         )
     if of.holds("run.view") or of.has_login:
         found.append(Entry(_("Jobs"), _("Jobs"), "list", reverse("jobs"), frozenset({"jobs", "job"}), _("Use compute")))
+    if of.holds("usage.view") or of.holds("organisation.change"):
+        own = (_("Projects"), _("Projects"), "folder", reverse("projects"), frozenset({"projects", "project"}))
+        found.append(Entry(*own, _("Use compute")))
+    if of.holds("usage.view") or of.holds("capacity.view"):
+        own = (_("Resource catalogue"), _("Catalogue"), "server", reverse("catalog"), CATALOGUE)
+        found.append(Entry(*own, _("Resources and operations")))
     if of.holds("operations.view"):
         ops = frozenset({"ops", "ops-cluster-new", "ops-cluster", "ops-cluster-test"})
         words = (_("Collection and data quality"), _("Operations"))
         found.append(Entry(*words, "heartbeat", reverse("ops"), ops, _("Resources and operations")))
+    if of.holds("organisation.change") or of.holds("grants.change") or of.holds("audit.view"):
+        own = (_("People"), _("People"), "users", reverse("people"), frozenset({"people"}))
+        found.append(Entry(*own, _("Settings and audit")))
+    reference = reference_entries(of)
+    views = frozenset[str]().union(*(entry.views for entry in reference))
+    own = (_("Reference data"), _("Reference"), "tag", reference[0].url, views)
+    found.append(Entry(*own, _("Settings and audit")))
+    return found
+
+
+CATALOGUE = frozenset({"catalog", "catalog-pool", "catalog-model", "catalog-node", "catalog-node-state"})
+
+
+def reference_entries(of: Standing) -> list[Entry]:
+    """The pages of reference data that somebody who stands so may see; the dictionary is everybody's."""
+    found = []
+    changes = of.holds("organisation.change")
+    if of.holds("money.view") or changes:
+        prices = frozenset({"reference-prices"})
+        found.append(Entry(_("Prices"), _("Prices"), "tag", reverse("reference-prices"), prices))
+    if of.holds("usage.view") or changes:
+        mappings = frozenset({"reference-mappings"})
+        found.append(Entry(_("Account mappings"), _("Mappings"), "list", reverse("reference-mappings"), mappings))
+    metrics = frozenset({"reference-metrics", "reference-metric"})
+    found.append(Entry(_("Metric dictionary"), _("Metrics"), "book", reverse("reference-metrics"), metrics))
+    if changes:
+        file = frozenset({"reference-organisation"})
+        url = reverse("reference-organisation")
+        found.append(Entry(_("Organisation file"), _("Organisation"), "download", url, file))
     return found

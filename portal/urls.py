@@ -18,7 +18,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", metrics.metrics, name="metrics"),
     path("ledger/", include("billing.ledger.urls")),
     path("jobs/", include("governance.usage.urls")),
+    path("catalog/", include("portal.catalogue.urls")),
     path("ops/", include("governance.usage.ops.urls")),
+    path("reference/", include("portal.reference.urls")),
+    path("", include("portal.directory.urls")),
     path("api/v1/clusters/<str:code>/refused-submissions", api.refused_submissions, name="api-refused-submissions"),
     path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),
 ]

@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from governance.access.actor import Actor, require
 from governance.audit import actions as audit
-from governance.errors import N_, BadData, NotFound
+from governance.errors import N_, BadData, NotFound, NotTheMoment
 
 from .intervals import Interval
 from .models import (
@@ -194,4 +194,35 @@ def set_node_state(
     row = NodeState.objects.create(node=node, state=state, reason=reason, from_at=from_at, to_at=to_at)
     after: dict[str, Any] = {"state": state, "from": from_at, "to": to_at, "reason": reason}
     audit.record(actor, "node_state.added", "node", f"{cluster_code}/{node_name}", after=after)
+    return row
+
+
+@transaction.atomic
+def end_node_state(cluster_code: str, node_name: str, to_at: datetime, *, actor: Actor) -> NodeState:
+    """End at `to_at`, an aware instant, the state that was entered by hand and stands without an end.
+
+    What a scheduler says is ended by the scheduler: it would be there again with the next pull.
+    """
+    require(actor, "catalogue.change")
+    node = Node.objects.select_for_update().filter(cluster__code=cluster_code, name=node_name).first()
+    if node is None:
+        raise NotFound(N_("There is no %(kind)s “%(code)s”."), kind="node", code=f"{cluster_code}/{node_name}")
+    row = node.states.filter(to_at__isnull=True).first()
+    if row is None:
+        raise NotTheMoment(N_("Node %(node)s is in no state that could be ended."), node=node_name)
+    if row.source != "hand":
+        raise NotTheMoment(
+            N_(
+                "The scheduler says that node %(node)s is %(state)s; it ends when the scheduler shows it in service again."
+            ),
+            node=node_name,
+            state=row.state,
+        )
+    if to_at <= row.from_at:
+        raise BadData(N_("The state would end before it begins."))
+    row.to_at = to_at
+    row.save(update_fields=["to_at"])
+    audit.record(
+        actor, "node_state.ended", "node", f"{cluster_code}/{node_name}", after={"state": row.state, "to": to_at}
+    )
     return row
