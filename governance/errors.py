@@ -56,6 +56,18 @@ class BadData(DomainError):
     status = 422
 
 
+class Changed(DomainError):
+    """What the caller saw is not what stands there now."""
+
+    status = 412
+
+
+class TooMuch(DomainError):
+    """More than is taken at once."""
+
+    status = 413
+
+
 class BadItems(BadData):
     """Several faults at once, each a BadData of its own."""
 

@@ -42,15 +42,40 @@ WORDS = {
         _("The address is wrong, the object is gone, or your roles do not show it to you."),
         _("Check the address, or start from the home page."),
     ),
+    405: (
+        _("This cannot be done here"),
+        _("The address is there, but not for this method. Nothing was changed."),
+        _("Look up in the documentation what the address offers."),
+    ),
     409: (
         _("Not now"),
         _("This is yours to do, but the state of things does not allow it at the moment. Nothing was changed."),
         _("Load the page again to see the present state."),
     ),
+    412: (
+        _("It has changed meanwhile"),
+        _("What you saw is not what stands there now. Nothing was changed."),
+        _("Read it again and decide again."),
+    ),
+    413: (
+        _("This is too much at once"),
+        _("What was sent is larger than is taken here. Nothing was changed."),
+        _("Send it in parts."),
+    ),
+    415: (
+        _("This kind of content is not taken here"),
+        _("The header Content-Type names another kind than the documentation does. Nothing was changed."),
+        _("Send it as the documentation says."),
+    ),
     422: (
         _("These data cannot be accepted"),
         _("Nothing was changed."),
         _("Correct what is named above and try again."),
+    ),
+    429: (
+        _("Too many requests"),
+        _("The limit of this minute is reached. Nothing was changed."),
+        _("Wait as long as the header Retry-After says."),
     ),
     500: (
         _("Something failed on our side"),
@@ -71,11 +96,20 @@ def details(error: DomainError) -> list[str]:
     return [said(error), *faults]
 
 
-def answer(request: HttpRequest, status: int, sentences: list[str] | None = None, reference: str = "") -> HttpResponse:
-    """The answer for `status`: a page, or problem+json where the client asks for JSON. `sentences` say what exactly."""
+def answer(
+    request: HttpRequest,
+    status: int,
+    sentences: list[str] | None = None,
+    reference: str = "",
+    errors: list[dict[str, str]] | None = None,
+) -> HttpResponse:
+    """The answer for `status`: a page, or problem+json where the client asks for JSON. `sentences` say what exactly.
+
+    `errors`: for JSON, what is wrong with which parameter or field.
+    """
     happened, means, advice = WORDS[status]
     if wants_json(request):
-        problem = {
+        problem: dict[str, object] = {
             "type": "about:blank",
             "title": str(happened),
             "status": status,
@@ -83,6 +117,8 @@ def answer(request: HttpRequest, status: int, sentences: list[str] | None = None
         }
         if reference:
             problem["reference"] = reference
+        if errors:
+            problem["errors"] = errors
         response: HttpResponse = JsonResponse(problem, status=status, json_dumps_params={"ensure_ascii": False})
         response["Content-Type"] = "application/problem+json"
         return response

@@ -22,13 +22,13 @@ def job(request: HttpRequest, cluster: str, job_id: str, submit: int) -> HttpRes
     """A run from submit to end, its attempts, the days it was counted on with their prices, and the raw record."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
     found = reads.run(cluster, job_id, submit, actor=actor)
-    context, money = job_context(found), _money(found, actor)
+    context, money = job_context(found), money_of(found, actor)
     for day, price in zip(context["days"], money.pop("prices"), strict=True):
         day["price"] = price
     return render(request, "usage/job.html", context | money)
 
 
-def _money(found: reads.RunDetail, actor: Actor) -> dict[str, Any]:
+def money_of(found: reads.RunDetail, actor: Actor) -> dict[str, Any]:
     """Prices and amounts of the days whose project's money the reader may see; nothing of the others."""
     projects = Project.objects.filter(code__in={use.project for use in found.days})
     seen = {project.code for project in projects if actor.may("money.view", project)}

@@ -15,7 +15,10 @@ Answer = Callable[[HttpRequest], HttpResponse]
 
 
 class LanguageMiddleware:
-    """The language is the reader's choice (a cookie), else Simplified Chinese: not what a browser happens to ask for."""
+    """The language is the reader's choice (a cookie), else Simplified Chinese: not what a browser happens to ask for.
+
+    A program has no cookie: below /api/ Accept-Language counts.
+    """
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
@@ -23,6 +26,8 @@ class LanguageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         chosen = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
         language = chosen if chosen in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+        if not chosen and request.path.startswith("/api/"):
+            language = translation.get_language_from_request(request)
         with translation.override(language):
             request.LANGUAGE_CODE = language
             response = self.get_response(request)

@@ -37,9 +37,12 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.postgres",
     "django.contrib.staticfiles",
+    "rest_framework",
     "guardian",
     "governance.access.apps.AccessConfig",
+    "governance.doors.apps.DoorsConfig",
     "governance.audit.apps.AuditConfig",
+    "governance.tokens.apps.TokensConfig",
     "governance.work.apps.WorkConfig",
     "governance.catalogue.apps.CatalogueConfig",
     "governance.tenants.apps.TenantsConfig",
@@ -227,6 +230,37 @@ BEAT_LEASE_SECONDS = float(os.environ.get("STEELYARD_BEAT_LEASE_SECONDS", 30))
 METRICS_TOKEN = os.environ.get("STEELYARD_METRICS_TOKEN", "")
 #: What a submit hook shows to report refused submissions; without one only people who signed in may.
 REFUSED_TOKEN = os.environ.get("STEELYARD_REFUSED_TOKEN", "")
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "governance.tokens.authentication.TokenAuthentication",
+        "governance.tokens.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [],  # each door asks the actor, in the one order
+    "DEFAULT_THROTTLE_CLASSES": ["governance.doors.throttling.MinuteThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "governance.doors.negotiation.JsonAlways",
+    "DEFAULT_SCHEMA_CLASS": "portal.api.schema.DoorSchema",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "portal.api.problems.answer_to",
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Steelyard",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": ["portal.api.schema.finish"],
+}
+#: How often a minute the API may be asked: to read and to write by each person, and by an address that nobody knows.
+API_READS_PER_MINUTE = int(os.environ.get("STEELYARD_API_READS_PER_MINUTE", 600))
+API_WRITES_PER_MINUTE = int(os.environ.get("STEELYARD_API_WRITES_PER_MINUTE", 120))
+API_UNKNOWN_PER_MINUTE = int(os.environ.get("STEELYARD_API_UNKNOWN_PER_MINUTE", 60))
+#: The largest file of records that the API takes at once, in MiB.
+API_UPLOAD_MIB = int(os.environ.get("STEELYARD_API_UPLOAD_MIB", 64))
 
 #: Only days wholly behind the metered instant by this much are posted; newer ones are shown as accrued.
 POSTING_GRACE_SECONDS = int(os.environ.get("STEELYARD_POSTING_GRACE_SECONDS", 2 * 3600))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from governance.usage.ops import api
 from portal import health, home, jobs, metrics, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -22,7 +21,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ops/", include("governance.usage.ops.urls")),
     path("reference/", include("portal.reference.urls")),
     path("", include("portal.directory.urls")),
-    path("api/v1/clusters/<str:code>/refused-submissions", api.refused_submissions, name="api-refused-submissions"),
+    path("quality/", include("portal.quality.urls")),
+    path("me/tokens/", include("governance.tokens.urls")),
+    path("api/", include("portal.api.urls")),
     path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),
 ]
 

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from governance.usage.models import Run
+from tests.api.matrix import MATRIX as ENDPOINTS
 from tests.cast import ANONYMOUS, EVERYBODY, FOREIGN, PERIOD, Cast
 
 pytestmark = pytest.mark.django_db
@@ -99,9 +100,44 @@ MATRIX += [
     ("ops-cluster-nodes", f"{BJ}nodes/", "post", acting(422)),
     ("ops-cluster-quarantine", f"{BJ}quarantine/", "post", acting(302)),
     ("ops-work-retry", "/ops/work/retry/", "post", acting(404)),  # there is no such work
+    ("tokens", "/me/tokens/", "get", only(SIGNED_IN)),
+    ("tokens", "/me/tokens/", "post", only(SIGNED_IN) | dict.fromkeys(SIGNED_IN, 422)),
+    ("token-revoke", "/me/tokens/1/revoke/", "post", only(set())),
+    ("token-revoke", "/me/tokens/1/revoke/", "get", always(405) | {ANONYMOUS: 302}),
     ("api-refused-submissions", REFUSED, "post", acting(422) | {ANONYMOUS: 401}),
-    ("api-refused-submissions", REFUSED, "get", always(405)),
     ("api-refused-submissions", REFUSED.replace("bj", "nowhere"), "post", only(set()) | {ANONYMOUS: 401}),
+]
+QUALITY = "/quality/"
+NOBODY = f"{QUALITY}unattributed/map/?cluster=bj&account=nobody"
+LOST = f"{QUALITY}unassigned/claim/?cluster=bj&partition=lost"
+
+
+def changing(who: set[str], status: int) -> dict[str, int]:
+    """`status` for those who may make the change, 403 for those who only see operations, 404 for all others."""
+    return only(set()) | {name: status if name in who else 403 for name in OPERATIONS}
+
+
+MATRIX += [
+    ("quality", QUALITY, "get", only(OPERATIONS)),
+    ("quality", f"{QUALITY}?{JUNE}", "get", only(OPERATIONS)),
+    *(
+        ("quality-faults", f"{QUALITY}faults/{kind}/?{JUNE}", "get", only(OPERATIONS))
+        for kind in ("quarantine", "over", "unknown", "unpriced", "flags", "findings")
+    ),
+    ("quality-faults", f"{QUALITY}faults/nothing/", "get", only(set())),
+    ("quality-faults", f"{QUALITY}faults/over/?{JUNE}&format=csv", "get", only(OPERATIONS)),
+    ("quality-unattributed", f"{QUALITY}unattributed/", "get", only(OPERATIONS)),
+    ("quality-unattributed", f"{QUALITY}unattributed/?format=csv", "get", only(OPERATIONS)),
+    ("quality-map", NOBODY, "get", only(OPERATIONS)),
+    ("quality-map", f"{NOBODY}&project=ocr", "get", only(OPERATIONS)),
+    ("quality-map", f"{NOBODY}&project=none", "get", only(set())),
+    ("quality-map", f"{QUALITY}unattributed/map/", "post", changing({"administrator"}, 404)),  # no such cluster
+    ("quality-unassigned", f"{QUALITY}unassigned/?{JUNE}", "get", only(OPERATIONS)),
+    ("quality-claim", LOST, "get", only(OPERATIONS)),
+    ("quality-claim", f"{LOST}&pool=train-h800&from=", "get", only(OPERATIONS)),
+    ("quality-claim", f"{QUALITY}unassigned/claim/", "post", changing({"operator", "administrator"}, 404)),
+    ("quality-progress", f"{QUALITY}progress/bj/", "get", only(OPERATIONS)),
+    ("quality-progress", f"{QUALITY}progress/nowhere/", "get", only(set())),
 ]
 #: Who sees the catalogue: whoever sees use or capacity of something. Prices want money; the directory its own rights.
 CATALOGUE = (VISION | SEARCH) | {"capacity_manager", "administrator"}
@@ -225,7 +261,8 @@ def test_operations_see_hours_and_no_amounts(doors: Cast) -> None:
 
 def test_every_address_of_the_portal_has_a_row_in_the_matrix() -> None:
     rows = {name for name, *_ in MATRIX}
-    assert set(names_of(get_resolver().url_patterns)) == rows
+    # The endpoints have theirs in tests/api/matrix.py.
+    assert set(names_of(get_resolver().url_patterns)) == rows | {name for name, *_ in ENDPOINTS}
 
 
 def names_of(patterns: list[URLPattern | URLResolver]) -> Iterator[str]:

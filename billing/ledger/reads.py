@@ -288,6 +288,7 @@ class JournalLine(NamedTuple):
     share_percent: Decimal
     unit_price: Decimal
     amount: Decimal
+    id: int
 
 
 def lines(
@@ -295,11 +296,25 @@ def lines(
 ) -> list[JournalLine]:
     """Lines of the journal used in the period, that the actor may see, in the order of their days. `user` is part of a line, so another
     person's lines need more than membership."""
-    query = _query(period, ("user",), department, filters, actor)
+    return _lines(_query(period, ("user",), department, filters, actor), actor, limit, offset)
+
+
+def lines_behind(
+    place: tuple[date, int] | None, period: str, *, actor: Actor, department: str | None, limit: int, **filters: str
+) -> list[JournalLine]:
+    """The same, behind the line of that day and id; None: from the first."""
+    return _lines(_query(period, ("user",), department, filters, actor), actor, limit, 0, place)
+
+
+def _lines(
+    query: Query, actor: Actor, limit: int, offset: int, behind: tuple[date, int] | None = None
+) -> list[JournalLine]:
     where, given = conditions(query, LINE_COLUMNS, actor, "money.view")
+    if behind is not None:
+        where, given = f"{where} AND (l.used_on, l.id) > (%s, %s)", [*given, *behind]
     statement = f"""
         SELECT l.used_on, e.period_id, e.revision, e.kind, e.reason, e.posted_at, l.department, l.project, l."user", l.pool, l.model, l.qos,
-            l.band, l.cluster, l.measure, l.quantity, l.share_percent, l.unit_price, l.amount
+            l.band, l.cluster, l.measure, l.quantity, l.share_percent, l.unit_price, l.amount, l.id
         FROM line AS l JOIN entry AS e ON e.id = l.entry_id
         WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {where}
         ORDER BY l.used_on, l.id LIMIT %s OFFSET %s"""

@@ -43,8 +43,9 @@ def reach(actor: Actor, capability: str) -> Reach:
     """How far the actor's `capability` reaches today."""
     if actor.may(capability):
         return Reach(everything=True)
-    tree = department_tree()
-    departments = [tree[pk].code for pk in held_departments(actor, capability)]
+    held_below = held_departments(actor, capability)
+    tree = department_tree() if held_below else {}
+    departments = [tree[pk].code for pk in held_below]
     projects = {held.code for held in held_today(actor) if held.gives(capability, "project")}
     return Reach(False, sorted(departments), sorted(projects))
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from governance.errors import N_, NotAllowed
 
+from .rules import allows
+
 if TYPE_CHECKING:
     from .models import Person
 
@@ -19,6 +21,7 @@ class Actor:
     person: Person | None = None
     is_machine: bool = False
     address: str = ""
+    scopes: frozenset[str] | None = None  # what the token shown allows; None: not by a token, so nothing is held back
 
     @classmethod
     def machine(cls, name: str) -> Actor:
@@ -26,9 +29,9 @@ class Actor:
         return cls(name=name, is_machine=True)
 
     @classmethod
-    def of(cls, person: Person, address: str = "") -> Actor:
-        """A person who signed in."""
-        return cls(name=person.get_username(), person=person, address=address)
+    def of(cls, person: Person, address: str = "", *, scopes: frozenset[str] | None = None) -> Actor:
+        """A person who signed in, or whose token with these scopes was shown."""
+        return cls(name=person.get_username(), person=person, address=address, scopes=scopes)
 
     @classmethod
     def anonymous(cls, address: str = "") -> Actor:
@@ -39,6 +42,8 @@ class Actor:
         """Whether the actor holds `capability` on `node` (a department, project or pool), or on the whole site when None."""
         if self.is_machine:
             return True
+        if self.scopes is not None and not allows(self.scopes, capability):
+            return False
         return self.person is not None and self.person.has_perm(capability, node)
 
 

@@ -64,3 +64,18 @@ CAPABILITIES: dict[Role, frozenset[str]] = {
 def roles_with(capability: str, scope: str) -> frozenset[Role]:
     """The roles that hold `capability` when granted on a node of kind `scope`."""
     return frozenset(role for role, held in CAPABILITIES.items() if capability in held and scope in SCOPES[role])
+
+
+#: What a personal token may be for; it never allows more than the person's own roles do.
+TOKEN_SCOPES = ("read", "write", "import")
+
+
+def allows(scopes: frozenset[str], capability: str) -> bool:
+    """Whether a token with these scopes leaves its person the capability.
+
+    Seeing is left to all of them, since who writes must be told what is there from what is not; answers that show
+    anything want "read" at the door.
+    """
+    if capability.endswith(".view"):
+        return True
+    return "write" in scopes or (capability == "records.import" and "import" in scopes)

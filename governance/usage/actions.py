@@ -41,9 +41,11 @@ def import_files(
     options: ReadOptions | None = None,
     observed_at: datetime | None = None,
     on_bytes: Callable[[int], None] | None = None,
+    called: str = "",
 ) -> list[Counts]:
     """Import files of scheduler records, each in a transaction of its own; answers the counts of each.
 
+    `called`: what the source is called where its path says nothing, as of a file that was sent.
     Times without an offset are read in the cluster's zone unless `options` says another. Raises NotFound for the cluster,
     NotAllowed, and BadData for the first file that cannot be read (files before it stay imported, that one leaves nothing).
     """
@@ -53,8 +55,16 @@ def import_files(
     done = []
     for path in paths:
         with transaction.atomic():
-            counts = intake.take_in(cluster, path, chosen, observed_at=observed_at, by=actor.name, on_bytes=on_bytes)
-            audit(actor, "usage.imported", "cluster", cluster.code, after={"source": path, **vars(counts)})
+            counts = intake.take_in(
+                cluster,
+                path,
+                chosen,
+                observed_at=observed_at,
+                by=actor.name,
+                on_bytes=on_bytes,
+                called=called or path,
+            )
+            audit(actor, "usage.imported", "cluster", cluster.code, after={"source": called or path, **vars(counts)})
         done.append(counts)
     return done
 

@@ -56,9 +56,11 @@ def take_in(
     observed_at: datetime | None,
     by: str,
     on_bytes: BytesRead | None,
+    called: str = "",
 ) -> Counts:
     """Import one source inside a transaction; raises BadData where it cannot be read, and then nothing was written.
 
+    `called` is what it is called where not by its path.
     A file that was read before, with the same content in the same way, can change nothing: it is recognised and not read again.
     """
     fingerprint = _fingerprint(cluster, path, options, observed_at)
@@ -73,7 +75,7 @@ def take_in(
         )
     try:
         with transaction.atomic(), open_source(path, on_bytes=on_bytes) as source:
-            reading = read(source, name=path, options=options)
+            reading = read(source, name=called or path, options=options)
             how = {
                 **asdict(options),
                 "format": reading.format,
@@ -82,7 +84,7 @@ def take_in(
             }
             intake = Intake.objects.create(
                 cluster=cluster,
-                source=path[-500:],
+                source=(called or path)[-500:],
                 format=reading.format,
                 actor=by,
                 observed_at=observed_at,
@@ -90,7 +92,7 @@ def take_in(
             )
             return absorb(intake, reading, how)
     except UnreadableSource as fault:
-        raise worded(fault, path) from fault
+        raise worded(fault, called or path) from fault
 
 
 def absorb(

@@ -1,0 +1,57 @@
+"""Every address below /api/. A new one needs a row in the access matrix (tests/api/test_access_matrix.py)."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, path
+
+from billing.ledger import api as ledger
+from billing.prices import api as prices
+from governance.audit import api as audit
+from governance.catalogue import api as catalogue
+from governance.doors.door import Door
+from governance.tenants import api as tenants
+from governance.usage import api as usage
+from governance.usage.ops import api as ops
+from governance.usage.ops import refused
+from governance.work import api as work
+from portal.api import docs, organisation, runs, schema
+
+DOORS: list[tuple[str, type[Door]]] = [
+    ("me", tenants.MeDoor),
+    ("organisation", organisation.OrganisationDoor),
+    ("departments", tenants.DepartmentsDoor),
+    ("projects", tenants.ProjectsDoor),
+    ("mappings", tenants.MappingsDoor),
+    ("pools", catalogue.PoolsDoor),
+    ("models", catalogue.ModelsDoor),
+    ("nodes", catalogue.NodesDoor),
+    ("node-states", catalogue.NodeStatesDoor),
+    ("prices", prices.PricesDoor),
+    ("ledger/statement", ledger.StatementDoor),
+    ("ledger/lines", ledger.LinesDoor),
+    ("ledger/trial-balance", ledger.BalanceDoor),
+    ("runs", usage.RunsDoor),
+    ("runs/<str:cluster>/<str:job>/<int:submit>", runs.RunDoor),
+    ("usage-days", usage.UsageDaysDoor),
+    ("capacity-days", usage.CapacityDaysDoor),
+    ("metric-definitions", usage.MetricsDoor),
+    ("clusters", ops.ClustersDoor),
+    ("clusters/<str:code>", ops.ClusterDoor),
+    ("clusters/<str:code>/pull", ops.PullDoor),
+    ("clusters/<str:code>/records", ops.RecordsDoor),
+    ("clusters/<str:code>/quarantine/retry", ops.QuarantineRetryDoor),
+    ("clusters/<str:code>/refused-submissions", refused.RefusedDoor),
+    ("clusters/<str:code>/nodes/<str:node>/states", usage.NodeStateDoor),
+    ("findings", ops.FindingsDoor),
+    ("quarantine", ops.QuarantineDoor),
+    ("intakes", ops.IntakesDoor),
+    ("work-items", work.WorkDoor),
+    ("work-items/retry", work.RetryDoor),
+    ("audit-lines", audit.AuditDoor),
+]
+
+urlpatterns: list[URLPattern] = [
+    path("schema/", schema.schema, name="api-schema"),
+    path("docs/", docs.docs, name="api-docs"),
+    *(path(f"v1/{address}", door.as_view(), name=door.name) for address, door in DOORS),
+]

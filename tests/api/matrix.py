@@ -1,0 +1,95 @@
+"""Who is answered what at every endpoint: rows as in the matrix of pages, but nobody is sent to a sign-in page here."""
+
+from __future__ import annotations
+
+from tests.cast import ANONYMOUS, EVERYBODY, PERIOD
+
+VISION = {"member", "lead", "approver", "viewer", "operator", "finance", "auditor", "leadership"}
+SEARCH = {"outsider", "operator", "finance", "auditor", "leadership"}
+RUNS = {"lead", "approver", "viewer", "operator", "finance", "auditor"}
+MONEY = {"member", "lead", "approver", "viewer", "outsider", "finance", "auditor", "leadership"}
+OPERATIONS = {"operator", "administrator", "finance", "auditor"}
+ACTING = {"operator", "administrator"}
+SIGNED_IN = set(EVERYBODY)
+
+
+def only(who: set[str], status: int = 200) -> dict[str, int]:
+    """`status` for `who`, 404 for all others who say who they are, 401 for the rest."""
+    return {name: status if name in who else 404 for name in EVERYBODY} | {ANONYMOUS: 401}
+
+
+def acting(status: int, seen: set[str] = OPERATIONS) -> dict[str, int]:
+    """`status` for those who may act, 403 for those who only see, 404 for all others."""
+    return only(seen, 403) | dict.fromkeys(ACTING, status)
+
+
+V1 = "/api/v1"
+BJ = f"{V1}/clusters/bj"
+DAYS = "from_on=2026-06-01&to_on=2026-06-30"
+STATEMENT = f"{V1}/ledger/statement?period={PERIOD}"
+LINES = f"{V1}/ledger/lines?period={PERIOD}"
+
+#: (name of the address, address, method, answers)
+MATRIX: list[tuple[str, str, str, dict[str, int]]] = [
+    ("api-schema", "/api/schema/", "get", dict.fromkeys((*EVERYBODY, ANONYMOUS), 200)),
+    ("api-docs", "/api/docs/", "get", dict.fromkeys(EVERYBODY, 200) | {ANONYMOUS: 302}),
+    ("api-me", f"{V1}/me", "get", only(SIGNED_IN)),
+    ("api-me", f"{V1}/me", "post", dict.fromkeys(EVERYBODY, 405) | {ANONYMOUS: 401}),
+    ("api-organisation", f"{V1}/organisation", "get", only({"administrator"})),
+    ("api-organisation", f"{V1}/organisation", "post", only({"administrator"}, 422)),
+    ("api-departments", f"{V1}/departments", "get", only(SIGNED_IN)),
+    ("api-projects", f"{V1}/projects", "get", only(SIGNED_IN)),
+    ("api-mappings", f"{V1}/mappings", "get", only(SIGNED_IN)),
+    ("api-pools", f"{V1}/pools", "get", only(SIGNED_IN)),
+    ("api-models", f"{V1}/models", "get", only(SIGNED_IN)),
+    ("api-nodes", f"{V1}/nodes", "get", only(SIGNED_IN)),
+    ("api-node-states", f"{V1}/node-states", "get", only(SIGNED_IN)),
+    ("api-prices", f"{V1}/prices", "get", only(MONEY | {"administrator"})),
+    ("api-ledger-statement", STATEMENT, "get", only(SIGNED_IN)),
+    ("api-ledger-statement", f"{STATEMENT}&by=project,user", "get", only(SIGNED_IN)),
+    ("api-ledger-statement", f"{STATEMENT}&department=vision&by=user", "get", only(VISION)),
+    ("api-ledger-statement", f"{STATEMENT}&department=search", "get", only(SEARCH)),
+    ("api-ledger-statement", f"{STATEMENT}&project=rank", "get", only(SEARCH)),
+    ("api-ledger-statement", f"{V1}/ledger/statement", "get", only(SIGNED_IN, 422)),
+    ("api-ledger-lines", LINES, "get", only(SIGNED_IN)),
+    ("api-ledger-lines", f"{LINES}&department=search", "get", only(SEARCH)),
+    ("api-ledger-lines", f"{LINES}&project=rank", "get", only(SEARCH)),
+    (
+        "api-ledger-trial-balance",
+        f"{V1}/ledger/trial-balance?period={PERIOD}",
+        "get",
+        only({"finance", "auditor", "leadership"}),
+    ),
+    ("api-runs", f"{V1}/runs?{DAYS}", "get", only(SIGNED_IN)),
+    ("api-runs", f"{V1}/runs", "get", only(SIGNED_IN, 422)),
+    ("api-run", "run 101", "get", only(RUNS | {"member"})),
+    ("api-run", "run 102", "get", only(RUNS)),
+    ("api-run", "run 201", "get", only({"outsider", "operator", "finance", "auditor"})),
+    ("api-run", f"{V1}/runs/bj/101/99999999999999999999", "get", only(set())),
+    ("api-usage-days", f"{V1}/usage-days?{DAYS}", "get", only(SIGNED_IN)),
+    ("api-capacity-days", f"{V1}/capacity-days?{DAYS}", "get", only(SIGNED_IN)),
+    ("api-metric-definitions", f"{V1}/metric-definitions", "get", only(SIGNED_IN)),
+    ("api-clusters", f"{V1}/clusters", "get", only(OPERATIONS)),
+    ("api-cluster", BJ, "get", only(OPERATIONS)),
+    ("api-cluster", f"{V1}/clusters/nowhere", "get", only(set())),
+    ("api-cluster-pull", f"{BJ}/pull", "post", acting(409)),  # it is read from files
+    ("api-cluster-pull", f"{V1}/clusters/nowhere/pull", "post", only(set())),
+    ("api-cluster-records", f"{BJ}/records", "post", acting(422)),
+    ("api-quarantine-retry", f"{BJ}/quarantine/retry", "post", acting(200)),
+    ("api-refused-submissions", f"{BJ}/refused-submissions", "post", acting(422)),
+    ("api-refused-submissions", f"{V1}/clusters/nowhere/refused-submissions", "post", only(set())),
+    (
+        "api-node-state",
+        f"{BJ}/nodes/gpu001/states",
+        "post",
+        acting(422, {"operator", "administrator", "leadership", "capacity_manager"}),
+    ),
+    ("api-node-state", f"{BJ}/nodes/inf001/states", "post", acting(422, {"operator", "administrator", "leadership"})),
+    ("api-node-state", f"{BJ}/nodes/nowhere/states", "post", only(set())),
+    ("api-findings", f"{V1}/findings", "get", only(OPERATIONS)),
+    ("api-quarantine", f"{V1}/quarantine", "get", only(OPERATIONS)),
+    ("api-intakes", f"{V1}/intakes", "get", only(OPERATIONS)),
+    ("api-work-items", f"{V1}/work-items", "get", only(OPERATIONS)),
+    ("api-work-retry", f"{V1}/work-items/retry", "post", acting(422)),
+    ("api-audit-lines", f"{V1}/audit-lines", "get", only({"auditor"})),
+]
