@@ -55,9 +55,10 @@ class StateForm(forms.Form):
         self.initial.setdefault("from_at", now.astimezone(zone).strftime(CLOCK))
         out = [state for state in NodeState.STATES if state != "in_service"]
         self.fields["state"].choices = [(state, NODE_STATES[state].word) for state in out]  # type: ignore[attr-defined]
-        for name, field in self.fields.items():
+        for field in self.fields.values():
             if isinstance(field, InstantField):
                 field.zone = zone
+        for name, field in self.fields.items():
             field.widget.attrs["class"] = "in"
             if field.help_text:
                 field.widget.attrs["aria-describedby"] = f"id_{name}-help"
