@@ -32,6 +32,11 @@ ROLE_NAMES: dict[str, str | Promise] = {
 }
 
 
+QUALITY = frozenset(
+    f"quality{name}" for name in ("", "-faults", "-unattributed", "-map", "-unassigned", "-claim", "-progress")
+)
+
+
 @dataclass(frozen=True)
 class Entry:
     """One entry of the sidebar. `views` are the URL names it is the place of."""
@@ -81,6 +86,9 @@ def entries(of: Standing) -> list[Entry]:
         )
     if of.holds("run.view") or of.has_login:
         found.append(Entry(_("Jobs"), _("Jobs"), "list", reverse("jobs"), frozenset({"jobs", "job"}), _("Use compute")))
+    if of.holds("usage.view"):
+        analysis = (_("Usage analysis"), _("Usage"), "chart", reverse("usage"), frozenset({"usage"}))
+        found.append(Entry(*analysis, _("Use compute")))
     if of.holds("usage.view") or of.holds("organisation.change"):
         own = (_("Projects"), _("Projects"), "folder", reverse("projects"), frozenset({"projects", "project"}))
         found.append(Entry(*own, _("Use compute")))
@@ -91,6 +99,9 @@ def entries(of: Standing) -> list[Entry]:
         ops = frozenset({"ops", "ops-cluster-new", "ops-cluster", "ops-cluster-test"})
         words = (_("Collection and data quality"), _("Operations"))
         found.append(Entry(*words, "heartbeat", reverse("ops"), ops, _("Resources and operations")))
+        found.append(
+            Entry(_("Data quality"), _("Quality"), "warn", reverse("quality"), QUALITY, _("Resources and operations"))
+        )
     if of.holds("organisation.change") or of.holds("grants.change") or of.holds("audit.view"):
         own = (_("People"), _("People"), "users", reverse("people"), frozenset({"people"}))
         found.append(Entry(*own, _("Settings and audit")))
@@ -98,6 +109,9 @@ def entries(of: Standing) -> list[Entry]:
     views = frozenset[str]().union(*(entry.views for entry in reference))
     own = (_("Reference data"), _("Reference"), "tag", reference[0].url, views)
     found.append(Entry(*own, _("Settings and audit")))
+    if of.holds("audit.view"):
+        trail = (_("Audit trail"), _("Audit"), "list", reverse("audit"), frozenset({"audit"}))
+        found.append(Entry(*trail, _("Settings and audit")))
     return found
 
 

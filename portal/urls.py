@@ -22,6 +22,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reference/", include("portal.reference.urls")),
     path("", include("portal.directory.urls")),
     path("quality/", include("portal.quality.urls")),
+    path("usage/", include("portal.analysis.urls")),
+    path("audit/", include("portal.audit.urls")),
     path("me/tokens/", include("governance.tokens.urls")),
     path("api/", include("portal.api.urls")),
     path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
 
 from governance.access.actor import Actor
 from governance.catalogue import actions as catalogue
@@ -27,25 +26,17 @@ TIE = N_(
 )
 
 
-class Change(Protocol):
-    """Something that decides where use is counted, from a day on."""
-
-    cluster: str
-    from_on: date | None
+class _Form:
+    """A change as the fields of its form."""
 
     @property
-    def capability(self) -> str:
-        """The right that making it needs."""
-
-    def rows(self) -> Rows:
-        """The dated rows of its key as they are to stand. Raises BadData or NotFound for what cannot be."""
-
-    def write(self, actor: Actor) -> int:
-        """Write the rows; answers how many keys changed."""
+    def as_form(self) -> list[tuple[str, str]]:
+        """Names and values, days as 2026-06-30 and "" for always."""
+        return [("from" if name == "from_on" else name, str(value or "")) for name, value in vars(self).items()]
 
 
 @dataclass(frozen=True)
-class MapAccount:
+class MapAccount(_Form):
     """Use of (account, user, QoS) on a cluster belongs to a project from a day on (None: always); `*` stands for any."""
 
     cluster: str
@@ -80,7 +71,7 @@ class MapAccount:
 
 
 @dataclass(frozen=True)
-class ClaimPartition:
+class ClaimPartition(_Form):
     """Runs in a partition belong to a pool of its cluster from a day on (None: always)."""
 
     cluster: str
@@ -120,6 +111,9 @@ class ClaimPartition:
                 cards & theirs or not (cards or theirs)
             ):
                 raise BadData(TIE, pool=other.code, pattern=self.partition)
+
+
+Change = MapAccount | ClaimPartition
 
 
 def taken_over(standing: list[Interval], from_on: date | None, values: dict[str, str]) -> list[Interval]:

@@ -105,12 +105,7 @@ def preview(change: Change) -> Preview:
     if cluster is None:
         raise NotFound(NO_CLUSTER, code=change.cluster)
     change.rows()
-    if isinstance(change, MapAccount):
-        found = _of_mapping(cluster, change)
-    elif isinstance(change, ClaimPartition):
-        found = _of_claim(cluster, change)
-    else:
-        raise TypeError(change)
+    found = _of_mapping(cluster, change) if isinstance(change, MapAccount) else _of_claim(cluster, change)
     days = FactDay.objects.filter(cluster=cluster)
     found.days_marked = (days.filter(day__gte=change.from_on) if change.from_on else days).count()
     found.days_waiting = DirtyDay.objects.filter(cluster=cluster).values("day").distinct().count()
@@ -157,8 +152,10 @@ def _moved_keys(cluster: Cluster, change: MapAccount) -> list[tuple[date, str, s
         "from_on", "to_on", "account", "user", "qos", "project__code"
     )
     spans = [((low, high), Mapping(*rest)) for low, high, *rest in rows if tuple(rest[:3]) != change.key[1:]]
-    for key, intervals in change.rows().items():
-        spans += [(one.span, Mapping(*key[1:], one.values["project"])) for one in intervals]
+    for intervals in change.rows().values():
+        spans += [
+            (one.span, Mapping(change.account, change.user, change.qos, one.values["project"])) for one in intervals
+        ]
     owners = {day: Owners(m for span, m in spans if holds(span, day)) for day in {fact[0] for fact in facts}}
     return [
         (day, account, user, qos, project)
@@ -170,7 +167,7 @@ def _moved_keys(cluster: Cluster, change: MapAccount) -> list[tuple[date, str, s
 def _stand_in(cluster: Cluster, days: list[date], users: list[str]) -> None:
     """Temporary tables of the same names with the rows that the change can touch: a posting key holds one user, so that the
     difference of these rows is the difference of the whole day."""
-    given = [cluster.code, days, users]
+    given: list[Any] = [cluster.code, days, users]
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS pg_temp.usage_day, pg_temp.line")
         for table, day, more in (

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from billing.ledger import reads as ledger
 from billing.ledger.models import Entry, Line, Period
@@ -246,3 +247,148 @@ def test_the_month_that_takes_a_correction_is_the_one_posting_takes() -> None:
     assert booked_in("2026-06", {}) == "2026-06"
     assert booked_in("2026-06", {"2026-06": "closed", "2026-07": "closed", "2026-08": "open"}) == "2026-08"
     assert booked_in("2026-11", {"2026-11": "closed", "2026-12": "closed"}) == "2027-01"
+
+
+def body(cast: Cast, who: str, address: str, **more: Any) -> str:
+    response = cast.client(who).get(address, more)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_list_tells_hours_cost_days_and_users_of_an_account(cast: Cast) -> None:
+    page = body(cast, "finance", "/quality/unattributed/")
+    for said in (">nobody<", "192.00", "1,920.00", "2026-06-15", "2026-06-16", "zoe"):
+        assert said in page
+
+
+def test_amounts_are_shown_to_those_who_may_see_money_alone(cast: Cast) -> None:
+    assert "1,920.00" not in body(cast, "administrator", "/quality/unattributed/")
+    address = "/quality/unattributed/map/?cluster=bj&account=nobody&project=ocr&from="
+    assert "1,920.00" in body(cast, "finance", address)
+    page = body(cast, "administrator", address)
+    assert "1,920.00" not in page
+    assert "192.00" in page
+
+
+def test_the_list_goes_on_behind_its_cursor(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from portal.quality import reads
+
+    declare()
+    rows = [
+        line(n, "2026-06-02T08:00", "2026-06-02T09:00", "2026-06-02T10:00", gpus=gpus, Account=f"a{n}")
+        for n, gpus in enumerate((8, 4, 4, 1), start=11)
+    ]
+    bring(tmp_path, rows, observed_at="2026-07-02T00:00")
+    settle()
+    monkeypatch.setattr(reads, "ACCOUNTS_A_PAGE", 2)
+    first = reads.unclaimed(None, with_money=True)
+    assert [row.account for row in first] == ["a11", "a12", "a13"]
+    rest = reads.unclaimed((first[1].milligpu_seconds, "bj", "a12"), with_money=True)
+    assert [(row.account, row.amount) for row in rest] == [("a13", 40), ("a14", 10)]
+
+
+def test_an_administrator_previews_applies_and_watches(cast: Cast) -> None:
+    client = cast.client("administrator")
+    address = "/quality/unattributed/map/"
+    given = {"cluster": "bj", "account": "nobody", "user": "*", "qos": "*", "project": "ocr", "from": ""}
+    assert "Apply" in client.get(address, given).content.decode()
+    answer = client.post(address, given)
+    assert answer.status_code == 302
+    page = client.get(answer["Location"]).content.decode()
+    assert "data-refresh" in page
+    settle()
+    WorkItem.objects.update(state="done", due_at=None, done_at="2026-07-02T00:00Z")
+    page = client.get(answer["Location"]).content.decode()
+    assert "data-refresh" not in page
+    assert "192.00" not in body(cast, "finance", "/quality/unattributed/")
+
+
+def test_finance_looks_and_has_no_button(cast: Cast) -> None:
+    page = body(cast, "finance", "/quality/unattributed/map/?cluster=bj&account=nobody&project=ocr")
+    assert "What would move" in page
+    assert "Apply" not in page
+
+
+def test_a_partition_is_listed_with_the_pool_whose_node_ran_it(cast: Cast) -> None:
+    page = body(cast, "operator", "/quality/unassigned/?from=2026-06-01&to=2026-06-30")
+    for said in (">lost<", "3.00", "its nodes ran them", "pool=train-h800"):
+        assert said in page
+    claimed = body(cast, "operator", "/quality/unassigned/claim/?cluster=bj&partition=lost&pool=train-h800&from=")
+    assert "Apply" in claimed
+
+
+def test_what_cannot_be_done_is_said_on_the_page(cast: Cast) -> None:
+    answer = cast.client("administrator").get(
+        "/quality/unattributed/map/?cluster=bj&account=*&user=*&qos=*&project=ocr"
+    )
+    assert answer.status_code == 422
+    assert "organisation file" in answer.content.decode()
+
+
+@pytest.mark.parametrize("kind", ["quarantine", "over", "unknown", "unpriced", "flags", "findings"])
+def test_every_count_opens_to_as_many_rows(cast: Cast, tmp_path: Any, kind: str) -> None:
+    more = [
+        line(301, "2026-06-21T08:00", "2026-06-21T09:00", "2026-06-21T10:00", gpus=None),
+        line(302, "2026-06-21T08:00", "2026-06-21T09:00", "2026-06-21T10:00", ElapsedRaw=7),
+        line(303, "2026-06-21T08:00", "2026-06-21T09:00", "2026-06-21T10:00", Start="noon"),
+    ]
+    folder = tmp_path / "more"
+    folder.mkdir()
+    bring(folder, more, observed_at="2026-07-03T00:00")
+    from django.utils import timezone
+
+    from governance.catalogue.models import Cluster
+    from governance.usage import findings
+
+    findings.replace(Cluster.objects.get(code="bj"), "vanished_run", {"7": {"last_seen": "x"}}, at=timezone.now())
+    settle()
+    overview = cast.client("finance").get("/quality/?from=2026-06-01&to=2026-06-30")
+    counted = {one.code: one.total for one in overview.context["counts"]}
+    assert counted[kind] > 0
+    page = cast.client("finance").get(f"/quality/faults/{kind}/?from=2026-06-01&to=2026-06-30")
+    rows = page.context["rows"]
+    column = {"quarantine": 2, "unknown": 4, "flags": 2, "findings": 2}.get(kind)
+    if kind == "over":
+        assert len({row["cells"][0]["text"] for row in rows}) == counted[kind]
+    else:
+        assert sum(int(row["cells"][column]["text"]) if column else 1 for row in rows) == counted[kind]
+    assert cast.client("finance").get(f"/quality/faults/{kind}/?format=csv").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/quality/",
+        "/quality/unattributed/",
+        "/quality/unassigned/",
+        "/quality/faults/unpriced/",
+        "/quality/progress/bj/",
+        "/quality/unattributed/map/?cluster=bj&account=nobody",
+    ],
+)
+def test_a_page_asks_at_most_twelve_questions(cast: Cast, address: str) -> None:
+    client = cast.client("finance")
+    client.get(address)
+    with CaptureQueriesContext(
+        connection,
+    ) as asked:
+        assert client.get(address).status_code == 200
+    assert len(asked) <= 12, "\n".join(q["sql"][:150] for q in asked)
+
+
+def test_pages_of_an_empty_installation_say_so(db: None) -> None:
+    from governance.access.actor import Actor
+    from governance.access.models import Person
+    from governance.access.rules import Role
+    from governance.tenants.actions import grant
+
+    person = Person.objects.create_user(username="op", password="x" * 20)
+    grant("op", Role.OPERATOR, "site", actor=Actor.machine("test"))
+    from django.test import Client
+
+    client = Client()
+    client.cookies["language"] = "en"
+    client.force_login(person, backend="governance.access.backends.PasswordBackend")
+    assert "No records yet" in client.get("/quality/").content.decode()
+    assert "Every account has its project" in client.get("/quality/unattributed/").content.decode()
+    assert "Every run has its pool" in client.get("/quality/unassigned/").content.decode()

@@ -1,0 +1,1 @@
+"""The page of the audit trail; reading lies in governance.audit, the billing zone above it."""
