@@ -139,6 +139,52 @@ MATRIX += [
     ("quality-progress", f"{QUALITY}progress/bj/", "get", only(OPERATIONS)),
     ("quality-progress", f"{QUALITY}progress/nowhere/", "get", only(set())),
 ]
+#: Who sees the catalogue: whoever sees use or capacity of something. Prices want money; the directory its own rights.
+CATALOGUE = (VISION | SEARCH) | {"capacity_manager", "administrator"}
+MONEY = (VISION | SEARCH | {"administrator"}) - {"operator"}
+CHANGING = {"operator", "administrator"}
+GPU001 = "/catalog/nodes/bj/gpu001/"
+MATRIX += [
+    ("catalog", "/catalog/", "get", only(CATALOGUE)),
+    ("catalog", "/catalog/?view=nodes", "get", only(CATALOGUE)),
+    ("catalog", "/catalog/?view=models", "get", only(CATALOGUE)),
+    ("catalog", "/catalog/?view=clusters", "get", only(CATALOGUE)),
+    ("catalog", "/catalog/?view=money", "get", only(set()) | dict.fromkeys(CATALOGUE, 422)),
+    ("catalog", "/catalog/?pool=nowhere", "get", only(set())),
+    ("catalog", "/catalog/", "post", always(405) | {ANONYMOUS: 302}),
+    ("catalog-pool", f"/catalog/pools/train-h800/?period={PERIOD}", "get", only(CATALOGUE)),
+    ("catalog-pool", "/catalog/pools/nowhere/", "get", only(set())),
+    ("catalog-model", f"/catalog/models/h800/?period={PERIOD}", "get", only(CATALOGUE)),
+    ("catalog-model", "/catalog/models/nothing/", "get", only(set())),
+    ("catalog-node", GPU001, "get", only(CATALOGUE)),
+    ("catalog-node", "/catalog/nodes/bj/nothing/", "get", only(set())),
+    (
+        "catalog-node-state",
+        f"{GPU001}state/",
+        "post",
+        only(set()) | {w: 422 if w in CHANGING else 403 for w in CATALOGUE},
+    ),
+    ("catalog-node-state", f"{GPU001}state/", "get", always(405) | {ANONYMOUS: 302}),
+    (
+        "catalog-node-state-end",
+        f"{GPU001}state/end/",
+        "post",
+        only(set()) | {w: 409 if w in CHANGING else 403 for w in CATALOGUE},
+    ),
+    ("projects", f"/projects/?period={PERIOD}", "get", only(VISION | SEARCH | {"administrator"})),
+    ("project", f"/projects/ocr/?period={PERIOD}", "get", only(VISION | {"administrator"})),
+    ("project", f"/projects/rank/?period={PERIOD}", "get", only(SEARCH | {"administrator"})),
+    ("project", "/projects/nothing/", "get", only(set())),
+    ("people", "/people/", "get", only({"administrator", "security", "auditor"})),
+    ("people", "/people/?role=king", "get", only(set()) | dict.fromkeys(("administrator", "security", "auditor"), 422)),
+    ("reference-prices", "/reference/prices/", "get", only(MONEY)),
+    ("reference-mappings", "/reference/mappings/", "get", only(VISION | SEARCH | {"administrator"})),
+    ("reference-metrics", "/reference/metrics/", "get", only(SIGNED_IN)),
+    ("reference-metric", "/reference/metrics/allocation_rate/", "get", only(SIGNED_IN)),
+    ("reference-metric", "/reference/metrics/nothing/", "get", only(set())),
+    ("reference-organisation", "/reference/organisation/", "get", only({"administrator"})),
+    ("reference-organisation", "/reference/organisation/", "post", only(set()) | {"administrator": 422}),
+]
 MATRIX += [
     ("audit", "/audit/", "get", only({"auditor"})),
     ("audit", "/audit/?format=csv", "get", only({"auditor"})),
@@ -148,7 +194,6 @@ MATRIX += [
     ("usage", f"/usage/?{JUNE}&by=project&format=csv", "get", only(SIGNED_IN)),
     ("usage", f"/usage/?{JUNE}&by=money", "get", always(422) | {ANONYMOUS: 302}),
 ]
-#: end of quality, usage, audit
 CASES = [(name, address, method, who, answers[who]) for name, address, method, answers in MATRIX for who in answers]
 
 
