@@ -304,21 +304,18 @@ def _doubled(runs: list[Any]) -> int:
 
 def chaos(seconds: float, seed: int, folder: Path, lab: ChaosLab) -> dict[str, Any]:
     """The whole of it; everything it started ends with it, except the lab. RuntimeError where it cannot begin."""
-    from portal import embedded
-
     of = Chaos(folder, lab, seed)
     try:
         for phase in (of.prepare, lambda: of.rage(seconds), of.settle):
             of.timed(phase)
-        os.environ["STEELYARD_HOME"] = str(of.portal.home)
-        embedded.database_url()  # held from here on, for the commands that compare
-        compared = of.timed(of.compare)
+        with of.portal.held():
+            compared = of.timed(of.compare)
         return of.report(seconds, compared)
     finally:
         of.jobs.over.set()
         of.watcher.over.set()
         of.portal.stop()
-        embedded.release_database()
+        of.portal.manage("-m", "portal.embedded", "stop")  # where a supervisor that was killed has left it
 
 
 def holds(found: dict[str, Any]) -> bool:

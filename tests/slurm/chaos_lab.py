@@ -74,16 +74,16 @@ class ChaosLab:
 
     def drain(self, seconds: float) -> bool:
         """Wait until no job is left and the accounting has heard of all; cancels what takes longer. False: it never did."""
-        deadline, cancelled = time.monotonic() + seconds, False
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline + 90:
             left = self.ask("squeue", "-a", "-h", "-o", "%A")
             if left is not None and not left.split():
-                queue = self.ask("sdiag") or ""
-                if "DBD Agent queue size: 0" in queue:
+                if "DBD Agent queue size: 0" in (self.ask("sdiag") or ""):
                     return True
-            elif left and not cancelled and time.monotonic() > deadline:
+            elif (
+                left and time.monotonic() > deadline
+            ):  # again and again: one that could not be launched is requeued and held
                 self.ask("scancel", "--quiet", *sorted(set(left.split())))
-                cancelled = time.monotonic() + 20 < deadline + 90
             time.sleep(1)
         return False
 

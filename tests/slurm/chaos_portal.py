@@ -14,7 +14,8 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from portal.embedded.server_user import server_folder
 
 PROJECT = Path(__file__).resolve().parents[2]
 PASSWORD = "chaos and order 2026"
+HOLD = "import sys; from portal import embedded; print(embedded.database_url(), flush=True); sys.stdin.readline()"
 #: Short, so that minutes show what otherwise takes hours.
 PACE = {
     "STEELYARD_PULL_SECONDS": "5",
@@ -107,6 +109,23 @@ class ChaosPortal:
         password = (self.home / "database_password").read_text().strip()
         return f"postgresql://steelyard:{urllib.parse.quote(password)}@127.0.0.1:{port}/{name}"
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the database up while the supervisor does not run: by a process of its own, since ours may hold another home's."""
+        holder = subprocess.Popen(
+            [sys.executable, "-c", HOLD],
+            cwd=PROJECT,
+            env=self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert holder.stdout is not None and holder.stdout.readline()
+            yield
+        finally:
+            holder.communicate("\n", timeout=120)
+
     def ready(self) -> dict[str, str]:
         """What /health/ready says; {"status": "no answer"} when nobody is there."""
         try:
@@ -180,8 +199,13 @@ class Reader:
         with self._open(f"{self._address}/sign-in/", timeout=10) as answer:
             form = answer.read().decode()
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)
-        given = {"username": "ops", "password": PASSWORD, "csrfmiddlewaretoken": token[1] if token else ""}
-        with self._open(f"{self._address}/sign-in/", urllib.parse.urlencode(given).encode(), timeout=10):
+        shown = {"csrfmiddlewaretoken": token[1] if token else ""}
+        # In English, as the sentences are that are looked for.
+        self._post("/language/", {"value": "en", **shown})
+        self._post("/sign-in/", {"username": "ops", "password": PASSWORD, **shown})
+
+    def _post(self, path: str, given: dict[str, str]) -> None:
+        with self._open(self._address + path, urllib.parse.urlencode(given).encode(), timeout=10):
             pass
 
 
