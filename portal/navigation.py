@@ -107,7 +107,7 @@ def entries(of: Standing) -> list[Entry]:
         found.append(Entry(*own, _("Settings and audit")))
     reference = reference_entries(of)
     views = frozenset[str]().union(*(entry.views for entry in reference))
-    own = (_("Reference data"), _("Reference"), "tag", reference[0].url, views)
+    own = (_("Reference data"), _("Reference data"), "tag", reference[0].url, views)
     found.append(Entry(*own, _("Settings and audit")))
     if of.holds("audit.view"):
         trail = (_("Audit trail"), _("Audit"), "list", reverse("audit"), frozenset({"audit"}))
