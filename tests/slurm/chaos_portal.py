@@ -201,7 +201,7 @@ class Reader:
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)
         shown = {"csrfmiddlewaretoken": token[1] if token else ""}
         # In English, as the sentences are that are looked for.
-        self._post("/language/", {"value": "en", **shown})
+        self._post("/language/", {"language": "en", **shown})
         self._post("/sign-in/", {"username": "ops", "password": PASSWORD, **shown})
 
     def _post(self, path: str, given: dict[str, str]) -> None:
