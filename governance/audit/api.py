@@ -27,8 +27,8 @@ class AuditRow(serializers.Serializer[Any]):
     action = serializers.CharField()
     object_kind = serializers.CharField()
     object_code = serializers.CharField()
-    before = serializers.JSONField(allow_null=True)
-    after = serializers.JSONField(allow_null=True)
+    before = serializers.JSONField(help_text=_("Null where there was nothing."))
+    after = serializers.JSONField(help_text=_("Null where nothing is left."))
 
 
 class AuditQuery(Paged):

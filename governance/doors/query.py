@@ -24,6 +24,12 @@ def text(help_text: Any = "", **more: Any) -> serializers.CharField:
     return serializers.CharField(help_text=help_text, **{**given, **more})
 
 
+class Flag(serializers.BooleanField):
+    """True or false, where leaving it out is neither."""
+
+    default_empty_html = serializers.empty
+
+
 class Query(serializers.Serializer[Any]):
     """The parameters of a door; one that is not named here is refused in words."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -13,13 +14,14 @@ from rest_framework.response import Response
 
 from governance.access.actor import Actor
 from governance.doors.door import NOTHING, OneDoor, WriteDoor
-from governance.doors.query import Query
+from governance.doors.query import Flag, Query
 from governance.errors import N_, BadData, Changed, NotFound
 from portal.organisation import document
 from portal.organisation.actions import load
 from portal.organisation.dump import dump
 from portal.organisation.plan import as_data
 
+ETAG = re.compile(r'"[!#-~]*"')
 OTHER = N_("The organisation has changed since you read it. Read it again and decide again.")
 
 
@@ -41,8 +43,8 @@ class ChangeRow(serializers.Serializer[Any]):
     verb = serializers.ChoiceField(choices=("add", "change", "end", "remove"))
     kind = serializers.CharField()
     key = serializers.CharField()
-    before = serializers.JSONField(allow_null=True)
-    after = serializers.JSONField(allow_null=True)
+    before = serializers.JSONField(help_text=_("Null where there was nothing."))
+    after = serializers.JSONField(help_text=_("Null where nothing is left."))
 
 
 class PlanOut(serializers.Serializer[Any]):
@@ -56,9 +58,7 @@ class PlanOut(serializers.Serializer[Any]):
 class LoadQuery(Query):
     """How to load."""
 
-    dry_run = serializers.BooleanField(
-        required=False, allow_null=True, default=None, help_text=_("Show the plan and write nothing.")
-    )
+    dry_run = Flag(required=False, help_text=_("Show the plan and write nothing."))
     prune_on = serializers.DateField(required=False, help_text=_("End on this day what the document leaves out."))
 
 
@@ -93,7 +93,9 @@ class OrganisationDoor(WriteDoor, OneDoor):
     def act(self, actor: Actor, asked: dict[str, Any], given: dict[str, Any], **where: Any) -> dict[str, Any]:
         """By the action of the command."""
         held = self.request.headers.get("If-Match")
-        if held is not None and held.strip() not in {"*", _etag(actor)}:
+        if held is not None and not ETAG.fullmatch(held):
+            raise BadData(N_("If-Match is no ETag: send the header ETag as it came with what was read."))
+        if held is not None and held != _etag(actor):
             raise Changed(OTHER)
         dry_run = bool(asked.get("dry_run"))
         content = given["document"]

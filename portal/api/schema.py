@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils.translation import get_language, gettext
+from django.utils.translation import get_language, gettext, override
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -51,7 +51,17 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
     target_class = "governance.tokens.authentication.TokenAuthentication"
     name = "token"
-    match_subclasses = True
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """As OpenAPI has it."""
+        return {"type": "http", "scheme": "bearer"}
+
+
+class HookScheme(OpenApiAuthenticationExtension):
+    """A submit hook's own token, or a personal one."""
+
+    target_class = "governance.usage.ops.refused.HookAuthentication"
+    name = "hook"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         """As OpenAPI has it."""
@@ -181,16 +191,31 @@ def finish(result: Any, generator: Any, request: Any, public: bool) -> Any:
                 operation["responses"][status] = {"description": str(said), "content": problem}
             if method == "get":
                 operation["responses"]["304"] = {"description": gettext("You have it already")}
-            for parameter in operation.get("parameters", ()):
-                # An empty value is a value of a text, and nothing is cut at commas.
-                parameter.setdefault("description", "")
+            if any(one["name"] == "fields" for one in operation.get("parameters", ())):
+                _named(result, operation["responses"]["200"]).pop("required", None)
+            for body in operation.get("requestBody", {}).get("content", {}).values():
+                if "$ref" in (shape := body["schema"].get("items", body["schema"])):
+                    result["components"]["schemas"][_name(shape)]["additionalProperties"] = False
     return result
+
+
+def _name(shape: dict[str, Any]) -> str:
+    return str(shape["$ref"].rsplit("/", 1)[1])
+
+
+def _named(result: Any, response: Any) -> Any:
+    """The component of which fewer fields may be asked for: the answer's, or that of the rows in it."""
+    components = result["components"]["schemas"]
+    found = components[_name(response["content"]["application/json"]["schema"])]
+    rows = found["properties"].get("rows", {}) if "next" in found["properties"] else {}
+    return components[_name(rows["items"])] if rows else found
 
 
 @lru_cache(maxsize=4)
 def document(language: str) -> dict[str, Any]:
     """The schema in a language; it changes with the program alone."""
-    made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    with override(language):
+        made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return made
 
 

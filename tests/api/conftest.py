@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.test import Client
 
 from governance.access.actor import Actor
@@ -50,3 +52,13 @@ def doors(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytes
 def cast(doors: Cast, db: None) -> Cast:
     """The cast of the module."""
     return doors
+
+
+@pytest.fixture
+def one_connection() -> Iterator[None]:
+    """The server asks within the test's transaction, so it must not close its connection after a request."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from governance.access.actor import Actor
 from governance.doors import once, paging
 from governance.doors.door import ListDoor, OneDoor, WriteDoor
-from governance.doors.query import Paged, Query, narrowed, text
+from governance.doors.query import Flag, Paged, Query, narrowed, text
 from governance.errors import N_, BadData, TooMuch
 from governance.schedulers.files import FORMATS, ReadOptions
 from governance.work import reads as work_reads
@@ -124,7 +124,7 @@ class FindingsQuery(Paged):
 
     cluster = text(_("The code of a cluster."))
     code = text(_("A kind of finding, such as “source_fault”."))
-    is_open = serializers.BooleanField(required=False, allow_null=True, default=None, help_text=_("Open or resolved."))
+    is_open = Flag(required=False, help_text=_("Open or resolved."))
 
 
 class FindingsDoor(ListDoor):
@@ -142,7 +142,7 @@ class FindingsDoor(ListDoor):
     def rows(self, actor: Actor, asked: dict[str, Any], **where: Any) -> QuerySet[PullFinding]:
         """Of every cluster."""
         rows = PullFinding.objects.select_related("cluster")
-        if asked.get("is_open") is not None:
+        if "is_open" in asked:
             rows = rows.filter(resolved_at__isnull=asked["is_open"])
         return narrowed(rows, asked, {"cluster": "cluster__code", "code": "code"})
 
@@ -165,7 +165,7 @@ class QuarantineQuery(Paged):
 
     cluster = text(_("The code of a cluster."))
     code = text(_("Why it could not be read."))
-    is_open = serializers.BooleanField(required=False, allow_null=True, default=None, help_text=_("Open or resolved."))
+    is_open = Flag(required=False, help_text=_("Open or resolved."))
 
 
 class QuarantineDoor(ListDoor):
@@ -183,7 +183,7 @@ class QuarantineDoor(ListDoor):
     def rows(self, actor: Actor, asked: dict[str, Any], **where: Any) -> QuerySet[QuarantinedRecord]:
         """Of every cluster."""
         rows = QuarantinedRecord.objects.select_related("cluster", "intake")
-        if asked.get("is_open") is not None:
+        if "is_open" in asked:
             rows = rows.filter(resolved_at__isnull=asked["is_open"])
         return narrowed(rows, asked, {"cluster": "cluster__code", "code": "code"})
 
