@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from governance.access.actor import Actor
 from portal import navigation
+from portal.account import sessions
 
 OTHER_LANGUAGE = {"zh-hans": ("en", "English", "EN"), "en": ("zh-hans", "简体中文", "中")}
 #: What the html element says, by the setting's code.
@@ -50,6 +51,8 @@ def _of_reader(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "reader": actor.person,
         "reader_roles": standing.role_names,
         "entries": [(entry, place in entry.views) for entry in entries],
+        "density": actor.person.density if actor.person else "",
+        "session_left": sessions.left(request.session),
         "through": standing.through,
         "zone": standing.zone,
     }

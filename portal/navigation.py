@@ -35,6 +35,8 @@ ROLE_NAMES: dict[str, str | Promise] = {
 QUALITY = frozenset(
     f"quality{name}" for name in ("", "-faults", "-unattributed", "-map", "-unassigned", "-claim", "-progress")
 )
+#: What to press after G, by the name of the address.
+KEYS = {"home": "h", "jobs": "j", "ledger": "l", "catalog": "c"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class Entry:
     url: str
     views: frozenset[str]
     group: str | Promise = ""
+
+    @property
+    def key(self) -> str:
+        """The letter after G that goes there, "" for none."""
+        return next((key for name, key in KEYS.items() if name in self.views), "")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""The content security policy: nothing inline, nothing from elsewhere."""
+"""Headers that bind the browser: nothing inline, nothing from elsewhere, nothing of the device."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -23,6 +24,16 @@ POLICY = "; ".join(
 )
 
 
+#: Nothing of the device is asked for, and no other site may embed what is answered here.
+HEADERS = {
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Permitted-Cross-Domain-Policies": "none",
+}
+#: Where the portal is reached by HTTPS (STEELYARD_HTTPS), browsers keep to it for a year, whatever proxy stands before it.
+STRICT = "max-age=31536000"
+
+
 class PolicyMiddleware:
     """Sends the policy with every answer, and keeps answers about people out of shared caches."""
 
@@ -33,4 +44,8 @@ class PolicyMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
         response.headers.setdefault("Cache-Control", "private, no-cache")
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if settings.SESSION_COOKIE_SECURE:
+            response.headers.setdefault("Strict-Transport-Security", STRICT)
         return response

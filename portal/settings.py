@@ -135,8 +135,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+#: How long a session lasts from sign-in, or from when its reader says "stay".
+SESSION_COOKIE_AGE = int(os.environ.get("STEELYARD_SESSION_SECONDS", 10 * 3600))
 CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _flag("STEELYARD_HTTPS")
 SECURE_CONTENT_TYPE_NOSNIFF = True

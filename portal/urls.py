@@ -5,11 +5,18 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from portal import health, home, jobs, metrics, views
+from portal.account import views as account
+from portal.search import views as search
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
-    path("sign-in/", views.SignIn.as_view(), name="sign-in"),
-    path("sign-out/", views.sign_out, name="sign-out"),
+    path("sign-in/", account.SignIn.as_view(), name="sign-in"),
+    path("sign-out/", account.sign_out, name="sign-out"),
+    path("me/", account.me, name="me"),
+    path("me/password/", account.password, name="me-password"),
+    path("me/session/", account.session, name="me-session"),
+    path("me/sign-out-everywhere/", account.sign_out_everywhere, name="me-sign-out-everywhere"),
+    path("search/", search.search, name="search"),
     path("language/", views.language, name="language"),
     path("theme/", views.theme, name="theme"),
     path("health/live", health.live, name="live"),

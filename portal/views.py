@@ -1,43 +1,12 @@
-"""Doors of the shell: sign-in, sign-out, language, theme."""
+"""Doors of the shell that need no sign-in: language and theme."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.contrib.auth import logout
-from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from portal import preferences
-from portal.forms import SignInForm
-
-
-class SignIn(LoginView):
-    """Username and password; then to where the reader wanted to go, in the language and theme chosen before."""
-
-    authentication_form = SignInForm
-    template_name = "portal/sign_in.html"
-    redirect_authenticated_user = True
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        """Sign in, and bring this browser what the person chose in another."""
-        response = super().form_valid(form)
-        person = form.get_user()
-        for preference, cookie in preferences.COOKIES.items():
-            chosen = getattr(person, preference)
-            if chosen and cookie not in self.request.COOKIES:
-                preferences.set_cookie(response, preference, chosen)
-        return response
-
-
-@require_POST
-def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session."""
-    logout(request)
-    return redirect("sign-in")
 
 
 @require_POST

@@ -194,6 +194,17 @@ MATRIX += [
     ("usage", f"/usage/?{JUNE}&by=project&format=csv", "get", only(SIGNED_IN)),
     ("usage", f"/usage/?{JUNE}&by=money", "get", always(422) | {ANONYMOUS: 302}),
 ]
+MATRIX += [
+    ("me", "/me/", "get", only(SIGNED_IN)),
+    ("me", "/me/", "post", only(set(), 422)),
+    ("me-password", "/me/password/", "post", only(set(), 422)),
+    ("me-password", "/me/password/", "get", always(405) | {ANONYMOUS: 302}),
+    ("me-session", "/me/session/", "get", always(200)),
+    ("me-session", "/me/session/", "post", always(200)),
+    ("me-sign-out-everywhere", "/me/sign-out-everywhere/", "get", always(405) | {ANONYMOUS: 302}),
+    ("search", "/search/?q=vision", "get", only(SIGNED_IN)),
+    ("search", "/search/?q=vision", "post", always(405) | {ANONYMOUS: 302}),
+]
 CASES = [(name, address, method, who, answers[who]) for name, address, method, answers in MATRIX for who in answers]
 
 

@@ -79,3 +79,16 @@ def allows(scopes: frozenset[str], capability: str) -> bool:
     if capability.endswith(".view"):
         return True
     return "write" in scopes or (capability == "records.import" and "import" in scopes)
+
+
+#: Wrong passwords that cost nothing; then the first pause, which doubles with each further one up to the longest.
+FREE_FAILURES = 5
+FIRST_PAUSE_SECONDS = 60
+LONGEST_PAUSE_SECONDS = 15 * 60
+
+
+def sign_in_pause(failures: int) -> int:
+    """Seconds after the last of so many wrong passwords in a row until another one is looked at."""
+    if failures < FREE_FAILURES:
+        return 0
+    return min(FIRST_PAUSE_SECONDS * 2 ** min(failures - FREE_FAILURES, 10), LONGEST_PAUSE_SECONDS)

@@ -1,0 +1,82 @@
+"""A portal with the cast in it, served from a process of its own until its standard input closes.
+
+`python -m tests.browser.stage FOLDER`, DATABASE_URL naming an empty database. Prints one line of JSON: the
+address, and each person's session. Everybody's password is PASSWORD.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+PASSWORD = "weigh-it-on-the-beam"
+
+
+def main(folder: Path) -> None:
+    """Assemble, serve, say where, and stop with the parent."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "portal.settings"
+    os.environ["STEELYARD_HOME"] = str(folder / "home")
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    sessions = _people(folder)
+
+    class Quiet(WSGIRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing of each answer."""
+
+    server = ThreadedWSGIServer(("127.0.0.1", 0), Quiet)
+    from portal.wsgi import application
+
+    server.set_app(application)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(json.dumps({"address": f"http://127.0.0.1:{server.server_port}", "sessions": sessions}), flush=True)
+    sys.stdin.read()
+
+
+def _people(folder: Path) -> dict[str, str]:
+    from tests.cast import assemble
+
+    found = {}
+    for name, person in assemble(folder).people.items():
+        person.set_password(PASSWORD)
+        person.save(update_fields=["password"])
+        found[name] = _session(person)
+    _today(folder)
+    return found
+
+
+def _session(person: object) -> str:
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.contrib.sessions.backends.db import SessionStore
+
+    store = SessionStore()
+    store[SESSION_KEY] = str(person.pk)  # type: ignore[attr-defined]
+    store[BACKEND_SESSION_KEY] = "governance.access.backends.PasswordBackend"
+    store[HASH_SESSION_KEY] = person.get_session_auth_hash()  # type: ignore[attr-defined]
+    store.create()
+    return str(store.session_key)
+
+
+def _today(folder: Path) -> None:
+    """A job that runs and one that waits, both the member's, beside June's."""
+    from tests import books
+
+    rows = [
+        books.line(301, "2026-06-30T08:00", "2026-06-30T09:00", None, gpus=8, JobName="det-ft-r101"),
+        books.line(302, "2026-06-30T10:00", None, None, gpus=16, JobName="mm-pretrain", Reason="Resources"),
+    ]
+    books.bring(folder, rows, observed_at="2026-07-02T00:00")
+    books.settle()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
