@@ -37,7 +37,7 @@ class PricesQuery(Paged):
     """Filters of prices."""
 
     pool = text(_("The code of a pool, or “*”."))
-    accelerator = text(_("The code of an accelerator model, or “*”."))
+    accelerator = text(_("The code of a GPU model, or “*”."))
     qos = text(_("A QoS, or “*”."))
     on = serializers.DateField(required=False, help_text=_("Only what holds on this day."))
 

@@ -74,7 +74,7 @@ class ModelRow(serializers.Serializer[Any]):
     power_watts = serializers.IntegerField()
     aliases = serializers.ListField(child=serializers.CharField())
     card = serializers.CharField(
-        source="card.code", default=None, allow_null=True, help_text=_("For a slice, the model of its whole card.")
+        source="card.code", default=None, allow_null=True, help_text=_("For a slice, the model of its whole GPU.")
     )
 
 
@@ -88,8 +88,8 @@ class ModelsDoor(ListDoor):
     """Accelerator models."""
 
     name = "api-models"
-    title = _("Accelerator models")
-    says = _("GPU and NPU models of the pools you see, with the names that schedulers use for them.")
+    title = _("GPU models")
+    says = _("Models of the pools you see, with the names that schedulers use for them.")
     query, out, order = ModelsQuery, ModelRow, ("code",)
 
     def rows(self, actor: Actor, asked: dict[str, Any], **where: Any) -> QuerySet[AcceleratorModel]:
@@ -169,7 +169,7 @@ class NodeStateRow(serializers.Serializer[Any]):
     reason = serializers.CharField()
     from_at = serializers.DateTimeField()
     to_at = serializers.DateTimeField(allow_null=True)
-    cards = serializers.IntegerField(allow_null=True, help_text=_("How many of its cards; null for all."))
+    cards = serializers.IntegerField(allow_null=True, help_text=_("How many of its GPUs; null for all."))
     source = serializers.ChoiceField(choices=("hand", "event", "snapshot"))
 
 

@@ -77,7 +77,7 @@ class RunsQuery(DaysQuery):
     department = text(_("At home in this department or below it, on the day of use."))
     project = text(_("The code of a project."))
     pool = text(_("The code of a pool."))
-    model = text(_("The code of an accelerator model."))
+    model = text(_("The code of a GPU model."))
     qos = text(_("A QoS; empty for runs without."))
     user = text(_("A name on the cluster."))
     account = text(_("An account as the scheduler has it."))
@@ -138,7 +138,7 @@ class UsageQuery(DaysQuery):
 
     cluster = text(_("The code of a cluster."))
     pool = text(_("The code of a pool."))
-    model = text(_("The code of an accelerator model."))
+    model = text(_("The code of a GPU model."))
     project = text(_("The code of a project."))
     account = text(_("An account as the scheduler has it."))
     user = text(_("A name on the cluster."))
@@ -190,7 +190,7 @@ class CapacityQuery(DaysQuery):
 
     cluster = text(_("The code of a cluster."))
     pool = text(_("The code of a pool."))
-    model = text(_("The code of an accelerator model."))
+    model = text(_("The code of a GPU model."))
 
 
 class CapacityDaysDoor(ListDoor):
@@ -198,7 +198,7 @@ class CapacityDaysDoor(ListDoor):
 
     name = "api-capacity-days"
     title = _("Capacity by day")
-    says = _("Installed, allocated, free, reserved, drained and down card time of each pool and model, which add up.")
+    says = _("Installed, allocated, free, reserved, drained and down GPU time of each pool and model, which add up.")
     query, out = CapacityQuery, CapacityRow
     order = ("day", "cluster_id", "pool_id", "model_id")
 

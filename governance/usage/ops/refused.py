@@ -54,7 +54,7 @@ class RefusedReport(serializers.Serializer[Any]):
     partition = serializers.CharField(required=False, allow_null=True, allow_blank=True)
     qos = serializers.CharField(required=False, allow_null=True, allow_blank=True)
     asked_gpu_milli = serializers.IntegerField(
-        required=False, allow_null=True, min_value=0, max_value=MOST_MILLI, help_text=_("In thousandths of a card.")
+        required=False, allow_null=True, min_value=0, max_value=MOST_MILLI, help_text=_("In thousandths of a GPU.")
     )
 
 
