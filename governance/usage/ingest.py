@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
+from hashlib import md5
 from typing import Any, cast
 
 import psycopg
@@ -62,6 +63,7 @@ assert [name.replace("_s", "_at") for name, _ in STAGED[2:6]] == list(RunRecord.
 _TIMES = slice(RunRecord._fields.index("submit_at"), RunRecord._fields.index("end_at") + 1)
 _ELAPSED = RunRecord._fields.index("elapsed_s")
 _STAGED_SUBMIT = STAGED.index(("submit_s", "int8"))
+_STAGED_END, _STAGED_RAW = STAGED.index(("end_s", "int8")), STAGED.index(("raw", "text"))
 
 
 @dataclass
@@ -96,19 +98,36 @@ def staged_row(record: RunRecord, observed_s: int) -> tuple[Any, ...]:
 
 
 class Merge:
-    """Merges chunks of staged rows of one cluster into `run`. Use inside one transaction; the staging table goes with it."""
+    """Merges chunks of staged rows of one cluster into `run`. Use inside one transaction; the staging table goes with it.
 
-    def __init__(self, cluster_id: int, time_zone: str, source: int) -> None:
-        self._given: dict[str, Any] = {"cluster": cluster_id, "zone": time_zone, "source": source}
+    `reading` stands for all that decides what is read out of a record's text: where it is given, ended runs of which the very
+    text came before are passed by their digests and neither staged nor weighed. That is tried when most of the last chunk was
+    known, and from the first one on where `expects_known`.
+    """
+
+    def __init__(
+        self, cluster_id: int, time_zone: str, source: int, *, reading: str = "", expects_known: bool = False
+    ) -> None:
+        self._given: dict[str, Any] = {"cluster": cluster_id, "zone": time_zone, "source": source, "reading": reading}
+        self._reading = reading
+        self._expects_known = expects_known
+        self._has_tables = False
         self._cursor = connection.cursor()
         # One merge of a cluster at a time: a pull, a re-read and an import that meet the same runs would deadlock or collide.
         self._cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"ingest:{cluster_id}"])
+        self._known_months: set[date] = set()
+
+    def _empty_tables(self) -> None:
+        """Staging and candidates, made for the first chunk that needs them: most pulls bring nothing but what is known."""
+        if self._has_tables:
+            self._cursor.execute("TRUNCATE staged, candidate")
+            return
         self._keep_in_memory()
         columns = ", ".join(f'"{name}" {kind}' for name, kind in STAGED)
         self._cursor.execute("DROP TABLE IF EXISTS pg_temp.staged, pg_temp.candidate")
-        self._cursor.execute(f"CREATE TEMP TABLE staged ({columns}) ON COMMIT DROP")
+        self._cursor.execute(f"CREATE TEMP TABLE staged ({columns}, is_adopted boolean DEFAULT false) ON COMMIT DROP")
         self._cursor.execute(sql.text("candidate_table"))
-        self._known_months: set[date] = set()
+        self._has_tables = True
 
     def _keep_in_memory(self) -> None:
         """Room for a chunk's temporary tables, which otherwise go through the disk.
@@ -120,8 +139,41 @@ class Merge:
 
     def chunk(self, rows: Sequence[tuple[Any, ...]]) -> Counts:
         """Merge one chunk of staged rows; answers what became of them."""
+        left = self._not_passed(rows) if self._expects_known and self._reading else rows
+        found = self._weigh(left) if left else Counts()
+        found.unchanged += len(rows) - len(left)
+        self._expects_known = found.unchanged * 2 > len(rows)
+        return found
+
+    def _not_passed(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+        """The rows that must be weighed; of the others it is noted that they were seen."""
+        first: dict[tuple[str, int], int] = {}
+        for n, row in enumerate(rows):
+            if row[_STAGED_END] is not None and row[_STAGED_SUBMIT] is not None:
+                first.setdefault((row[0], row[_STAGED_SUBMIT]), n)
+        asked = list(first.values())
+        if not asked:
+            return rows
+        submits = [rows[n][_STAGED_SUBMIT] for n in asked]
+        texts = (self._reading + rows[n][_STAGED_RAW] for n in asked)
+        given = {
+            "cluster": self._given["cluster"],
+            "jobs": [rows[n][0] for n in asked],
+            "submits": submits,
+            "texts": [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts],
+            "observed": [rows[n][-1] for n in asked],
+            "low": min(submits),
+            "high": max(submits),
+            "asked": len(asked),
+        }
+        self._cursor.execute(sql.text("pass_known"), given)
+        count, positions = self._cursor.fetchone()
+        passed = {asked[position - 1] for position in positions} if count < len(asked) and count else set(asked[:count])
+        return [row for n, row in enumerate(rows) if n not in passed]
+
+    def _weigh(self, rows: Sequence[tuple[Any, ...]]) -> Counts:
         cursor = self._cursor
-        cursor.execute("TRUNCATE staged, candidate")
+        self._empty_tables()
         copy_rows(cursor, "staged", [name for name, _ in STAGED], STAGED_TYPES, rows)
         if any(row[_STAGED_SUBMIT] is None for row in rows):
             self._run("resolve_unknown_submit")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import md5
-from queue import Empty, Full, Queue
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +21,7 @@ from governance.schedulers.files import ReadOptions, open_source, read
 from governance.schedulers.records import BadRecord, RunRecord
 
 from . import watermarks
+from .ahead import ahead
 from .ingest import Counts, Merge, latest_instant, staged_row
 from .models import Intake, QuarantinedRecord
 from .wording import OTHER_CLUSTER, OUT_OF_RANGE, worded
@@ -90,23 +89,28 @@ def take_in(
                 observed_at=observed_at,
                 fingerprint=fingerprint,
             )
-            return absorb(intake, reading, how)
+            return absorb(intake, ahead(chunks_of(reading, names_of(cluster), observed_at)), how)
     except UnreadableSource as fault:
         raise worded(fault, called or path) from fault
 
 
 def absorb(
-    intake: Intake, reading: Iterable[Any], how: dict[str, Any], *, reached_at: datetime | None = None
+    intake: Intake,
+    chunks: Iterable[Chunk],
+    how: dict[str, Any],
+    *,
+    reached_at: datetime | None = None,
+    expects_known: bool = False,
 ) -> Counts:
-    """Merge a source's records inside a transaction, move the ingest watermark and note the counts.
+    """Merge a source's chunks inside a transaction, move the ingest watermark and note the counts.
 
-    The watermark moves to `reached_at`, else to the intake's observation, else to the latest instant in the records.
+    `how` is the way in which they were read; `expects_known`: most of the records have probably been read before. The watermark
+    moves to `reached_at`, else to the intake's observation, else to the latest instant in the records.
     """
     cluster, observed_at = intake.cluster, intake.observed_at
     counts, latest = Counts(), 0
-    merge = Merge(cluster.pk, installation().time_zone, intake.pk)
-    observed_s = int(observed_at.timestamp()) if observed_at else None
-    for chunk in _ahead(_chunks(reading, names_of(cluster), observed_s)):
+    merge = Merge(cluster.pk, installation().time_zone, intake.pk, reading=_way(how), expects_known=expects_known)
+    for chunk in chunks:
         found = merge.chunk(chunk.rows) if chunk.rows else Counts()
         found.read = len(chunk.rows) + len(chunk.bad) + chunk.steps
         found.steps_skipped, found.quarantined = chunk.steps, len(chunk.bad)
@@ -120,13 +124,20 @@ def absorb(
     return counts
 
 
+def _way(how: dict[str, Any]) -> str:
+    """A short name of the way in which records are read: equal text read in the same way says the same."""
+    return hashlib.blake2b(repr((READER_VERSION, sorted(how.items()))).encode(), digest_size=8).hexdigest()
+
+
 def names_of(cluster: Cluster) -> frozenset[str]:
     """Names under which the cluster's records may come; empty: any."""
     names = cluster.scheduler_names or [cluster.code]
     return frozenset() if "*" in names else frozenset(names)
 
 
-def _chunks(reading: Iterable[Any], names: frozenset[str], observed_s: int | None) -> Iterator[Chunk]:
+def chunks_of(reading: Iterable[Any], names: frozenset[str], observed_at: datetime | None) -> Iterator[Chunk]:
+    """The records in chunks that the memory holds, at least one; what cannot be taken in is apart. `names`: as of `names_of`."""
+    observed_s = int(observed_at.timestamp()) if observed_at else None
     chunk = Chunk([], [], 0, 0)
     for record in reading:
         if isinstance(record, RunRecord):
@@ -167,45 +178,6 @@ def fits(record: RunRecord) -> bool:
         and 0 <= (record.limit_s or 0) < _LATEST
         and 0 <= record.suspended_s < _LATEST
     )
-
-
-def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """The chunks, read by a thread one ahead of the merging, so that parsing and the database work at the same time."""
-    queue: Queue[Chunk | BaseException | None] = Queue(maxsize=1)
-    stop = threading.Event()
-
-    def put(item: Chunk | BaseException | None) -> None:
-        while not stop.is_set():
-            try:
-                queue.put(item, timeout=0.1)
-                return
-            except Full:
-                continue
-
-    def work() -> None:
-        try:
-            for chunk in chunks:
-                put(chunk)
-                if stop.is_set():
-                    return
-            put(None)
-        except BaseException as fault:  # noqa: BLE001 - handed to the thread that waits for it
-            put(fault)
-
-    thread = threading.Thread(target=work, name="read-records", daemon=True)
-    thread.start()
-    try:
-        while (item := queue.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        stop.set()
-        while thread.is_alive():
-            try:
-                queue.get_nowait()
-            except Empty:
-                thread.join(timeout=0.05)
 
 
 def _quarantine(cluster: Cluster, intake: Intake, bad: list[BadRecord], how: dict[str, Any]) -> None:

@@ -55,6 +55,7 @@ class Run(models.Model):
     digest = models.UUIDField()
     raw = models.TextField()
     source = models.BigIntegerField()
+    text_digest = models.UUIDField(null=True)  # of `raw` and how it was read
 
     class Meta:
         db_table = "run"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -19,16 +20,19 @@ from governance.catalogue.states import Touched, note_events, note_nodes
 from governance.schedulers.live import NodeEvent, NodeRecord, PendingRecord, Scheduler, SourceFault, Window
 
 from . import findings, watermarks
+from .ahead import ahead
 from .ingest import Counts
-from .intake import absorb
+from .intake import Chunk, absorb, chunks_of, names_of
 from .live_models import NodeSeen
 from .models import Intake, Run
 from .queue import instant, note_queue
 
 OVERLAP = timedelta(hours=2)
 NIGHTLY = timedelta(days=8)
-#: A window no longer than this is asked for in one call: what a call holds in a client's memory stays bounded.
-WINDOW = timedelta(days=1)
+#: The first window, and the bounds of the others. Each call costs the scheduler some time however little it answers, and each record
+#: of an answer some of the memory that both ends hold until it is printed: a window grows and shrinks with what the last one brought.
+WINDOW, SHORTEST, LONGEST = timedelta(days=1), timedelta(hours=1), timedelta(days=8)
+FEW, MANY = 10_000, 40_000
 #: How far back the first pull of a cluster reaches where nobody says.
 FIRST_PULL = timedelta(days=30)
 #: A clock of the scheduler's host that is off ours by more seconds than this is a finding.
@@ -82,46 +86,79 @@ def pull_records(
     by: str,
     progress: Progress | None = None,
 ) -> Pulled:
-    """Pull the records of [since_at, until_at) in windows of a day, oldest first; by default from the watermark less the overlap to now.
+    """Pull the records of [since_at, until_at) in windows, oldest first; by default from the watermark less the overlap to now.
 
-    Each window is a transaction with its own watermark, so that a pull that dies goes on where it was. `clock` is the scheduler's,
-    where it has just been read. Raises SourceFault where the scheduler does not answer whole; the windows before it stay.
+    Each window is a transaction with its own watermark, so that a pull that dies goes on where it was; `progress` is in days. `clock` is
+    the scheduler's, where it has just been read. Raises SourceFault where the scheduler does not answer whole; the windows before it stay.
     """
     clock = clock or instant(scheduler.clock())
     until = min(until_at, clock) if until_at else clock
     since = since_at or _default_since(cluster, clock)
     done = Pulled(cluster.code, since.isoformat(), until.isoformat())
-    spans = list(windows(since, until))
-    continues = _continues(cluster, since)
-    for number, (low, high) in enumerate(spans, start=1):
-        observed = clock if number == 1 else instant(scheduler.clock())
-        window = Window(int(low.timestamp()), int(high.timestamp()))
+    continues, known_to = _continues(cluster, since), watermarks.reached(cluster, "ingested")
+    for (low, high), of_window in groupby(
+        ahead(_pieces(cluster, scheduler, since, until, clock)), key=lambda piece: piece.window
+    ):
+        first = next(of_window)
+        # Opened now that its beginning is read: no lock is held while a scheduler gathers its rows.
         with transaction.atomic():
             intake = Intake.objects.create(
                 cluster=cluster,
                 source=f"{cluster.scheduler_kind} {low:%Y-%m-%dT%H:%M:%SZ}..{high:%Y-%m-%dT%H:%M:%SZ}",
                 format=cluster.scheduler_kind,
                 actor=by,
-                observed_at=observed,
+                observed_at=first.observed_at,
             )
-            how = scheduler.reading
-            reached = _reached(cluster, high if number < len(spans) else min(clock, high), continues)
-            done.records.add(absorb(intake, scheduler.runs(window), how, reached_at=reached))
+            counts = absorb(
+                intake,
+                (piece.chunk for piece in chain((first,), of_window)),
+                scheduler.reading,
+                reached_at=_reached(cluster, high if high < until else min(clock, high), continues),
+                expects_known=known_to is not None and (known_to - low) * 2 > high - low,
+            )
+        done.records.add(counts)
         done.windows += 1
         if progress:
-            progress(number, len(spans))
+            progress(_days(high - since), _days(until - since))
     if until_at is None:
         done.vanished = _note_vanished(cluster, since, clock)
     return done
 
 
-def windows(since: datetime, until: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """[since, until) cut into stretches of at most a day, oldest first."""
-    at = since
-    while at < until:
-        following = min(at + WINDOW, until)
-        yield at, following
-        at = following
+class _Piece(NamedTuple):
+    """A chunk of the records of a window, observed when that window's call began."""
+
+    window: tuple[datetime, datetime]
+    observed_at: datetime
+    chunk: Chunk
+
+
+def _pieces(
+    cluster: Cluster, scheduler: Scheduler, since: datetime, until: datetime, clock: datetime
+) -> Iterator[_Piece]:
+    """The chunks of all windows of [since, until), at least one of each. Touches no database: a thread reads them ahead."""
+    names, low, length, observed = names_of(cluster), since, WINDOW, clock
+    while low < until:
+        high = min(low + length, until)
+        count = 0
+        for chunk in chunks_of(scheduler.runs(Window(int(low.timestamp()), int(high.timestamp()))), names, observed):
+            count += len(chunk.rows) + len(chunk.bad) + chunk.steps
+            yield _Piece((low, high), observed, chunk)
+        low, length = high, following(length, count)
+        if low < until:
+            observed = instant(scheduler.clock())
+
+
+def following(length: timedelta, records: int) -> timedelta:
+    """How long the window after one of this length with so many records is."""
+    if records < FEW:
+        return min(length * 2, LONGEST)
+    return max(length / 2, SHORTEST) if records > MANY else length
+
+
+def _days(span: timedelta) -> int:
+    """Days begun."""
+    return -(span // timedelta(days=-1))
 
 
 def _default_since(cluster: Cluster, clock: datetime) -> datetime:
@@ -136,8 +173,10 @@ def _continues(cluster: Cluster, since: datetime) -> bool:
 
 
 def _reached(cluster: Cluster, high: datetime, continues: bool) -> datetime:
+    if continues:
+        return high
     standing = watermarks.reached(cluster, "ingested")
-    return high if continues or standing is None else standing
+    return high if standing is None else standing
 
 
 def _note_vanished(cluster: Cluster, since: datetime, clock: datetime) -> int:

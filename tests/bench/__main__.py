@@ -16,6 +16,7 @@ from tests.bench.report import Figure, table
 from tests.bench.scratch import scratch_database
 
 PARTS = ("parse", "import", "reimport", "day", "post", "ledger", "memory")
+LIVE = ("repull", "backfill", "two_workers")
 
 
 def main() -> None:
@@ -24,7 +25,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000, help="runs to generate (default: 1000000)")
     parser.add_argument("--days", type=int, default=DAYS, help=f"that they spread over, 60 to {DAYS} (default: {DAYS})")
     parser.add_argument(
-        "--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=f"some of: {', '.join(PARTS)}"
+        "--only",
+        nargs="+",
+        choices=PARTS + LIVE,
+        default=PARTS + LIVE,
+        metavar="PART",
+        help=f"some of: {', '.join(PARTS + LIVE)}",
     )
     parser.add_argument("--json", action="store_true", dest="as_json", help="print JSON instead of the table")
     asked = parser.parse_args()
@@ -33,14 +39,18 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the database goes, too, when the bench is ended
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as folder, scratch_database():
+        from tests.bench.live import LIVE_PARTS
         from tests.bench.measures import Bench
 
         bench = Bench(Path(folder), asked.rows, asked.days)
-        for name in PARTS:
+        for name in PARTS + LIVE:
             if name in asked.only:
                 print(f"{name} …", file=sys.stderr)
-                for figure in bench.part(name):
-                    print(f"  {figure.what}: {figure.seconds:.3f} s", file=sys.stderr)
+                for figure in LIVE_PARTS[name](bench) if name in LIVE else bench.part(name):
+                    print(
+                        f"  {figure.what}: {'' if figure.seconds is None else f'{figure.seconds:.3f} s'}",
+                        file=sys.stderr,
+                    )
                     figures.append(figure)
     if asked.as_json:
         print(json.dumps([figure.as_dict() for figure in figures], indent=1))

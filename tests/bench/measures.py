@@ -177,11 +177,7 @@ class Bench:
             rows = max(1, int(self.rows * times))
             file = self.folder / f"memory-{rows}.txt"
             write_records(file, rows, self.days, seed=2)
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    f"SET steelyard.maintenance = 'on'; TRUNCATE {EVERYTHING} CASCADE; SET steelyard.maintenance = 'off'"
-                )
-            self._first_import, self._is_metered = None, False
+            self.empty()
             command = [sys.executable, "-m", "tests.bench.peak", str(file)]
             begin = perf_counter()
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -199,6 +195,14 @@ class Bench:
                     f"<= {FLAT}",
                 )
             yield figure
+
+    def empty(self) -> None:
+        """Back to empty books."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SET steelyard.maintenance = 'on'; TRUNCATE {EVERYTHING} CASCADE; SET steelyard.maintenance = 'off'"
+            )
+        self._first_import, self._is_metered = None, False
 
     def _import(self) -> Counts:
         (counts,) = usage.import_files(CLUSTER, [str(self.file)], actor=self.actor)

@@ -84,7 +84,7 @@ def _tuple(record: RunRecord) -> tuple[Any, ...]:
     stop_at = None if r.start_at is None else r.end_at or seen
     instants = (_wire(at) for at in (r.eligible_at, r.start_at, r.end_at, stop_at))
     digest = md5(r.raw.encode(), usedforsecurity=False).digest()
-    return (1, r.job_id, _wire(r.submit_at), True, r.label, *instants, *r[7:30], _wire(seen), digest, r.raw, 1)
+    return (1, r.job_id, _wire(r.submit_at), True, r.label, *instants, *r[7:30], _wire(seen), digest, r.raw, 1, digest)
 
 
 def _wire(at: int | None) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from io import BytesIO
 from typing import Any
 
@@ -18,7 +18,8 @@ from governance.schedulers.records import RunRecord
 from governance.usage import actions, discovery, findings, live, pulling
 from governance.usage.live_models import QueueSample, RefusedSubmission
 from governance.usage.models import CapacityDay, Run, UsageDay, Watermark
-from tests.books import COLUMNS, MACHINE, at, company, declare, line, text
+from tests.books import COLUMNS, MACHINE, at, bring, company, declare, line, text
+from tests.natural import content
 
 pytestmark = pytest.mark.django_db
 HOUR = 3600
@@ -112,9 +113,9 @@ def test_the_watermark_is_the_schedulers_clock_at_the_start_of_the_call(slurm):
     assert Watermark.objects.get(stage="ingested").until_at == datetime.fromtimestamp(slurm.now, UTC)
 
 
-def test_the_first_pull_goes_back_in_windows_of_a_day_and_later_ones_overlap_by_two_hours(slurm):
+def test_the_first_pull_goes_back_in_windows_that_grow_and_later_ones_overlap_by_two_hours(slurm):
     live.pull("bj", actor=MACHINE)
-    assert len(slurm.asked) == 30
+    assert [(b - a) // (24 * HOUR) for a, b in slurm.asked] == [1, 2, 4, 8, 8, 7]
     assert all(b.since_at == a.until_at for a, b in zip(slurm.asked, slurm.asked[1:], strict=False))
     slurm.asked.clear()
     slurm.now += 300
@@ -301,9 +302,46 @@ def test_a_pulled_cluster_reaches_the_ledger(slurm):
     assert str(ledger.post(actor=MACHINE).amount) == "80.000000"
 
 
-def test_windows_are_cut_at_a_day():
-    low, high = datetime(2026, 3, 1, 5, tzinfo=UTC), datetime(2026, 3, 3, 1, tzinfo=UTC)
-    assert [(b - a).total_seconds() for a, b in pulling.windows(low, high)] == [24 * HOUR, 20 * HOUR]
+@pytest.mark.parametrize(
+    ("hours", "records", "then"),
+    [(24, 100, 48), (24, 20_000, 24), (24, 90_000, 12), (192, 0, 192), (1, 10**6, 1)],
+)
+def test_a_window_grows_and_shrinks_with_what_the_last_one_brought(hours, records, then):
+    assert pulling.following(timedelta(hours=hours), records) == timedelta(hours=then)
+
+
+def test_a_run_of_which_the_very_text_came_again_is_seen_later_and_no_other_record_from_before_wins(slurm, tmp_path):
+    slurm.rows = [
+        line(1, "2026-03-03T08:00", "2026-03-03T09:00", "2026-03-03T10:00"),
+        line(2, "2026-03-03T08:00", "2026-03-03T09:00", None),
+    ]
+    live.pull("bj", actor=MACHINE)
+    before = content()
+    slurm.now += 2 * HOUR
+    assert vars(live.pull("bj", actor=MACHINE).records)["unchanged"] == 1  # the other has run on
+    assert Run.objects.get(job_id="1").text_digest is not None
+    other = [line(1, "2026-03-03T08:00", "2026-03-03T09:00", "2026-03-03T10:00", State="FAILED")]
+    assert bring(tmp_path, other, observed_at="2026-03-03T13:00").unchanged == 1
+    assert content("runs")["runs"][0] == before["runs"][0]
+    assert bring(tmp_path, other, observed_at="2026-03-03T15:00").changed == 1
+    slurm.now += HOUR + 300
+    since = datetime.fromtimestamp(at("2026-03-03T08:00"), UTC)
+    assert (
+        live.pull("bj", actor=MACHINE, since_at=since).records.changed == 2
+    )  # the text that came at first is the truth once more
+
+
+def test_two_texts_of_one_run_in_one_answer_are_weighed_as_ever(slurm):
+    slurm.rows = [line(1, "2026-03-03T08:00", "2026-03-03T09:00", "2026-03-03T10:00")]
+    live.pull("bj", actor=MACHINE)
+    slurm.rows.append({**slurm.rows[0], "State": "FAILED"})
+    slurm.now += 300
+    live.pull("bj", actor=MACHINE)
+    once = content("runs")
+    slurm.rows.reverse()
+    slurm.now += 300
+    live.pull("bj", actor=MACHINE)
+    assert content("runs") == once
 
 
 def test_a_pulled_record_in_quarantine_is_read_again_as_it_was(slurm):

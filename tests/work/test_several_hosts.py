@@ -203,7 +203,7 @@ def undisturbed(site: Site, books: Driver) -> Iterator[Future[dict[str, list[Any
         found: dict[str, list[Any]] = driver.do("content")
         return found
 
-    site.slurm.hold(LIVE[0], CLOCK - 3 * DAY)
+    site.slurm.hold(LIVE[0], CLOCK - 4 * DAY)
     site.slurm.let_go(LIVE[0], socket.gethostname())
     with ThreadPoolExecutor() as pool:
         yield pool.submit(work)

@@ -18,7 +18,7 @@ from governance.schedulers.live import Finding, NodeEvent, NodeRecord, PendingRe
 from governance.schedulers.records import BadRecord, Outcome, RunRecord, Skipped
 from governance.schedulers.slurm import accounting, nodes, queue
 from governance.schedulers.slurm.probe import probe
-from governance.schedulers.slurm.runner import Patience, Runner, lines, text
+from governance.schedulers.slurm.runner import Answer, Patience, Runner, lines, text
 from governance.schedulers.slurm.text import Text
 
 Record = TypeVar("Record")
@@ -112,15 +112,20 @@ class SlurmCommands:
         that is not whole raises SourceFault after its last row, so keep none of it before the end.
         """
         told = set()
-        for record in self._confirmed(partial(self._sacct, window)):
-            key = _cancelled_unstarted(record)
-            if key is not None:
-                told.add(key)
-            yield record
-        for record in self._confirmed(partial(self._sacct, window, "-s", "CA")):
-            key = _cancelled_unstarted(record)
-            if key is not None and key not in told:
+        # Asked at the same time: what costs is how long the accounting takes over each question.
+        with self._ask(window, "-s", "CA") as cancelled:
+            for record in self._confirmed(partial(self._sacct, window)):
+                key = _cancelled_unstarted(record)
+                if key is not None:
+                    told.add(key)
                 yield record
+            asked = [cancelled]
+            for record in self._confirmed(
+                lambda: self._records(asked.pop()) if asked else self._sacct(window, "-s", "CA")
+            ):
+                key = _cancelled_unstarted(record)
+                if key is not None and key not in told:
+                    yield record
 
     def _confirmed(self, ask: Callable[[], Iterator[Record]]) -> Iterator[Record]:
         """An answer of the accounting, asked for once more where it is empty.
@@ -135,25 +140,31 @@ class SlurmCommands:
         if empty:
             yield from ask()
 
-    def _sacct(self, window: Window, *more: str) -> Iterator[RunRecord | BadRecord | Skipped]:
+    def _ask(self, window: Window, *more: str) -> Answer:
         argv = self.command(
             "sacct", "-a", "-X", "-D", "-P", "--noconvert", f"--delimiter={GAP}",
             "-S", moment(window.since_at), "-E", moment(window.until_at), *more, "-o", ",".join(self.fields),
         )  # fmt: skip
-        with self.runner.open(argv, env=ENV, patience=self._patience) as answer:
-            first = answer.read()
-            while first and b"\n" not in first:
-                block = answer.read()
-                if not block:
-                    break
-                first += block
-            try:
-                rows = Text(cast(BinaryIO, answer), first, fields=None, delimiter=GAP, time_zone="UTC")
-                if rows.plan.names != tuple(name.lower() for name in self.fields):
-                    raise SourceFault("bad_answer", command="sacct", columns=rows.plan.names)
-                yield from rows
-            except UnreadableSource as fault:
-                raise SourceFault("bad_answer", command="sacct", reason=fault.code, **fault.detail) from None
+        return self.runner.open(argv, env=ENV, patience=self._patience)
+
+    def _sacct(self, window: Window, *more: str) -> Iterator[RunRecord | BadRecord | Skipped]:
+        with self._ask(window, *more) as answer:
+            yield from self._records(answer)
+
+    def _records(self, answer: Answer) -> Iterator[RunRecord | BadRecord | Skipped]:
+        first = answer.read()
+        while first and b"\n" not in first:
+            block = answer.read()
+            if not block:
+                break
+            first += block
+        try:
+            rows = Text(cast(BinaryIO, answer), first, fields=None, delimiter=GAP, time_zone="UTC")
+            if rows.plan.names != tuple(name.lower() for name in self.fields):
+                raise SourceFault("bad_answer", command="sacct", columns=rows.plan.names)
+            yield from rows
+        except UnreadableSource as fault:
+            raise SourceFault("bad_answer", command="sacct", reason=fault.code, **fault.detail) from None
 
     def column(self, field: str, window: Window) -> Iterator[str]:
         """One field of sacct, not a free text, of every attempt that overlaps the window. Raises SourceFault."""

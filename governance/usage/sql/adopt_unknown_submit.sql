@@ -29,6 +29,6 @@ SELECT o.job_id, o.label, o.adopted_submit_s, extract(epoch FROM o.eligible_at):
     extract(epoch FROM o.end_at)::bigint, o.state, o.outcome, o.exit_code, o.reason, o.account, o."user", o.partition, o.qos,
     o.job_name, o.nodes, o.node_list, o.cpus, o.memory_mib, o.gpu_milli, o.gpu_type, o.asked_gpu_milli, o.elapsed_s,
     o.suspended_s, o.limit_s, o.restarts, o.db_index, o.sluid, o.flags, o.raw,
-    extract(epoch FROM greatest(o.observed_at, u.last_seen_at))::bigint
+    extract(epoch FROM greatest(o.observed_at, u.last_seen_at))::bigint, true
 FROM orphan AS o
 LEFT JOIN unseen AS u ON u.job_id = o.job_id AND u.submit_at = o.submit_at AND u.digest = o.digest;
