@@ -14,6 +14,7 @@ from governance.access.actor import Actor
 from governance.access.models import Person
 from governance.audit import actions as audit
 from governance.errors import N_, BadData
+from portal.context import OTHER_LANGUAGE
 
 YEAR_SECONDS = 365 * 24 * 3600
 COOKIES = {"language": settings.LANGUAGE_COOKIE_NAME, "theme": "theme"}
@@ -27,7 +28,7 @@ CHOICES = {
 }
 ON_PAGE = ("language", "theme", "density", "single_keys")
 WORDS: dict[str, tuple[str | Promise, tuple[tuple[str, str | Promise], ...]]] = {
-    "language": (_("Language"), (("zh-hans", "简体中文"), ("en", "English"))),
+    "language": (_("Language"), tuple((code, name) for code, name, _short in OTHER_LANGUAGE.values())),
     "theme": (_("Theme"), (("system", _("As the system")), ("light", _("Light")), ("dark", _("Dark")))),
     "density": (_("Density"), ((COMFORTABLE, _("Comfortable")), (COMPACT, _("Compact")))),
     "single_keys": (_("Single-key shortcuts"), ((ON, _("On")), (OFF, _("Off")))),
