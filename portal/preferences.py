@@ -8,13 +8,13 @@ from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
+from django.utils.translation import get_language_info
 from django.utils.translation import gettext_lazy as _
 
 from governance.access.actor import Actor
 from governance.access.models import Person
 from governance.audit import actions as audit
 from governance.errors import N_, BadData
-from portal.context import OTHER_LANGUAGE
 
 YEAR_SECONDS = 365 * 24 * 3600
 COOKIES = {"language": settings.LANGUAGE_COOKIE_NAME, "theme": "theme"}
@@ -28,7 +28,7 @@ CHOICES = {
 }
 ON_PAGE = ("language", "theme", "density", "single_keys")
 WORDS: dict[str, tuple[str | Promise, tuple[tuple[str, str | Promise], ...]]] = {
-    "language": (_("Language"), tuple((code, name) for code, name, _short in OTHER_LANGUAGE.values())),
+    "language": (_("Language"), tuple((code, get_language_info(code)["name_local"]) for code in ("zh-hans", "en"))),
     "theme": (_("Theme"), (("system", _("As the system")), ("light", _("Light")), ("dark", _("Dark")))),
     "density": (_("Density"), ((COMFORTABLE, _("Comfortable")), (COMPACT, _("Compact")))),
     "single_keys": (_("Single-key shortcuts"), ((ON, _("On")), (OFF, _("Off")))),

@@ -26,7 +26,7 @@ NAMES = frozenset(("Steelyard", "CPU", "GPU", "QoS", "UTC", "CSV", "JSON", "Slur
 #: Where Chinese stands in the code on purpose: names of the two languages and of the invented company, number words.
 CHINESE_ON_PURPOSE = ("portal/context.py", "portal/formats.py", "portal/demo/")
 SPOKEN_ATTRIBUTES = frozenset(["aria-label", "title", "placeholder", "alt", "label"])
-SILENT_TAGS = frozenset(["script", "style", "code", "pre"])
+SILENT_TAGS = frozenset(["script", "style", "code", "pre", "kbd"])  # a key is called the same in both languages
 
 
 @cache
