@@ -73,17 +73,21 @@ class ChaosLab:
         return said.strip().split(";")[0] if said else None
 
     def drain(self, seconds: float) -> bool:
-        """Wait until no job is left and the accounting has heard of all; cancels what takes longer. False: it never did."""
+        """Wait until no job is left and the accounting has heard of all; cancels what takes longer. False: it never did.
+
+        An array task whose launch failed while slurmctld was killed is held for good by Slurm 22.05, deaf to scancel: it counts as gone.
+        """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline + 90:
-            left = self.ask("squeue", "-a", "-h", "-o", "%A")
-            if left is not None and not left.split():
-                if "DBD Agent queue size: 0" in (self.ask("sdiag") or ""):
-                    return True
-            elif (
-                left and time.monotonic() > deadline
-            ):  # again and again: one that could not be launched is requeued and held
-                self.ask("scancel", "--quiet", *sorted(set(left.split())))
+            said = self.ask("squeue", "-a", "-h", "-o", "%A %T %r")
+            left = [line.split(maxsplit=2) for line in (said or "").splitlines()]
+            going = [
+                job for job, state, reason in left if (state, reason) != ("PENDING", "launch failed requeued held")
+            ]
+            if said is not None and not going and "DBD Agent queue size: 0" in (self.ask("sdiag") or ""):
+                return True
+            if left and time.monotonic() > deadline:
+                self.ask("scancel", "--quiet", *sorted({job for job, _, _ in left}))
             time.sleep(1)
         return False
 
