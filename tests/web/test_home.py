@@ -96,8 +96,9 @@ def test_finance_sees_whether_the_books_balance_and_what_is_not_posted(cast: Cas
 
 
 def test_operations_see_lag_findings_and_failed_work(cast: Cast) -> None:
+    now, why = timezone.now(), {"last_error_code": "Broken", "last_error": "It broke in the middle."}
     WorkItem.objects.create(
-        kind="usage.meter", key="bj", state="failed", due_at=timezone.now(), last_error="It broke in the middle."
+        kind="usage.meter", key="bj", state="failed", asked_at=now, due_at=now, last_error_at=now, **why
     )
     body = body_of(cast.client("operator"))
     assert "Can the numbers be trusted?" in body
