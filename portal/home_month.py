@@ -97,7 +97,8 @@ def _firsts(last: date) -> list[date]:
 
 def _asked(query: reads.Query, months: Span, actor: Actor, has_money: bool) -> list[tuple[Any, ...]]:
     used, facts = reads.conditions(query, reads.FACT_COLUMNS, actor, "usage.view")
-    money, lines = ("FALSE", [])
+    money: str = "FALSE"
+    lines: list[Any] = []
     if has_money:
         money, lines = reads.conditions(query, reads.LINE_COLUMNS, actor, "money.view")
     span = [*query.span]
@@ -116,8 +117,9 @@ def _rows(found: list[tuple[Any, ...]], has_money: bool) -> list[Row]:
         names[key] = in_language(zh or "", en or "") or key
         of = sums.setdefault(key, Sums())
         if what == "used":
-            whole = (int(value) for value in (cpu, node, wall, memory, started, ended))
-            sums[key] = Sums(int(milli), Decimal(card), *whole, amount=of.amount, accrued=of.accrued)
+            whole = [int(value) for value in (cpu, node, wall, memory, started, ended)]
+            sums[key] = Sums(int(milli), Decimal(card), *whole)  # type: ignore[arg-type]
+            sums[key].amount, sums[key].accrued = of.amount, of.accrued
         elif what == "posted":
             of.amount = (of.amount or Decimal(0)) + amount
         else:

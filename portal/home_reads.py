@@ -93,7 +93,11 @@ OWN = """
 
 def own_jobs(actor: Actor) -> OwnJobs:
     """What the actor's own logins have running and waiting by the last records."""
-    given = {"person": actor.person.pk if actor.person else 0, "seen": RUNNING_SEEN, "since": WAITING_SINCE}
+    given: dict[str, Any] = {
+        "person": actor.person.pk if actor.person else 0,
+        "seen": RUNNING_SEEN,
+        "since": WAITING_SINCE,
+    }
     with connection.cursor() as cursor:
         cursor.execute(OWN, given)
         rows = cursor.fetchall()

@@ -14,8 +14,8 @@ EXACT, BEGINS, INITIALS, SYLLABLES, WITHIN = range(5)
 @lru_cache(maxsize=8192)
 def spoken(text: str) -> tuple[str, str]:
     """Initials and whole pinyin of Chinese text, other characters kept: 视觉算法部 -> sjsfb, shijuesuanfabu."""
-    initials = "".join(part[:1] for part in lazy_pinyin(text, style=Style.NORMAL, errors=list))
-    return initials.casefold(), "".join(lazy_pinyin(text, errors=list)).casefold()
+    initials = "".join(part[:1] for part in lazy_pinyin(text, style=Style.NORMAL, errors=list))  # type: ignore[arg-type]
+    return initials.casefold(), "".join(lazy_pinyin(text, errors=list)).casefold()  # type: ignore[arg-type]
 
 
 def fit(asked: str, names: Iterable[str]) -> int | None:
