@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging.config
 import os
+import signal
 from contextlib import AbstractContextManager
+from types import FrameType
 from typing import Any
 
 from celery import Celery, signals
@@ -25,6 +27,22 @@ def _log_as_the_portal_does(**given: Any) -> None:
     from django.conf import settings
 
     logging.config.dictConfig(settings.LOGGING)
+
+
+@signals.beat_init.connect
+def _end_once(**given: Any) -> None:
+    """Beat ends at the first signal and is deaf to further ones.
+
+    Celery's own handler takes locks: a second signal within it (the kernel's, when the supervisor is killed) waits for ever.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for further in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(further, signal.SIG_IGN)
+        raise SystemExit
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
 
 
 @signals.worker_ready.connect
