@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from pypinyin import Style, lazy_pinyin
 
@@ -11,11 +12,16 @@ from pypinyin import Style, lazy_pinyin
 EXACT, BEGINS, INITIALS, SYLLABLES, WITHIN = range(5)
 
 
+def _as_it_is(text: str) -> Any:
+    """What is no Chinese stays, character by character."""
+    return list(text)
+
+
 @lru_cache(maxsize=8192)
 def spoken(text: str) -> tuple[str, str]:
     """Initials and whole pinyin of Chinese text, other characters kept: 视觉算法部 -> sjsfb, shijuesuanfabu."""
-    initials = "".join(part[:1] for part in lazy_pinyin(text, style=Style.NORMAL, errors=list))  # type: ignore[arg-type]
-    return initials.casefold(), "".join(lazy_pinyin(text, errors=list)).casefold()  # type: ignore[arg-type]
+    initials = "".join(part[:1] for part in lazy_pinyin(text, style=Style.NORMAL, errors=_as_it_is))  # type: ignore[arg-type]
+    return initials.casefold(), "".join(lazy_pinyin(text, errors=_as_it_is)).casefold()  # type: ignore[arg-type]
 
 
 def fit(asked: str, names: Iterable[str]) -> int | None:
