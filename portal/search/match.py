@@ -20,8 +20,8 @@ def _as_it_is(text: str) -> Any:
 @lru_cache(maxsize=8192)
 def spoken(text: str) -> tuple[str, str]:
     """Initials and whole pinyin of Chinese text, other characters kept: 视觉算法部 -> sjsfb, shijuesuanfabu."""
-    initials = "".join(part[:1] for part in lazy_pinyin(text, style=Style.NORMAL, errors=_as_it_is))  # type: ignore[arg-type]
-    return initials.casefold(), "".join(lazy_pinyin(text, errors=_as_it_is)).casefold()  # type: ignore[arg-type]
+    initials = "".join(part[:1] for part in lazy_pinyin(text, style=Style.NORMAL, errors=_as_it_is))
+    return initials.casefold(), "".join(lazy_pinyin(text, errors=_as_it_is)).casefold()
 
 
 def fit(asked: str, names: Iterable[str]) -> int | None:
