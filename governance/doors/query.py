@@ -24,12 +24,6 @@ def text(help_text: Any = "", **more: Any) -> serializers.CharField:
     return serializers.CharField(help_text=help_text, **{**given, **more})
 
 
-class Flag(serializers.BooleanField):
-    """True or false, where leaving it out is neither."""
-
-    default_empty_html = serializers.empty
-
-
 class Query(serializers.Serializer[Any]):
     """The parameters of a door; one that is not named here is refused in words."""
 
@@ -55,7 +49,8 @@ class Paged(Sparse):
 
 def parsed(kind: type[Query], given: Any) -> dict[str, Any]:
     """The parameters of a request, checked. Raises BadData for an unknown one, ValidationError for a bad one."""
-    asked = kind(data=given)
+    # As plain data: of a form's data an empty value would count as none, and a box that is missing as not ticked.
+    asked = kind(data=dict(given.items()))
     for name in given:
         if name not in asked.fields:
             raise BadData(UNKNOWN_PARAMETER, name=name[:100], known=", ".join(asked.fields))

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from governance.access.actor import Actor
 from governance.doors.door import NOTHING, OneDoor, WriteDoor
-from governance.doors.query import Flag, Query
+from governance.doors.query import Query
 from governance.errors import N_, BadData, Changed, NotFound
 from portal.organisation import document
 from portal.organisation.actions import load
@@ -58,7 +58,7 @@ class PlanOut(serializers.Serializer[Any]):
 class LoadQuery(Query):
     """How to load."""
 
-    dry_run = Flag(required=False, help_text=_("Show the plan and write nothing."))
+    dry_run = serializers.BooleanField(required=False, help_text=_("Show the plan and write nothing."))
     prune_on = serializers.DateField(required=False, help_text=_("End on this day what the document leaves out."))
 
 

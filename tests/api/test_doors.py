@@ -106,6 +106,9 @@ def test_a_bad_value_is_named_with_its_parameter(cast: Cast) -> None:
     answer = cast.client("member").get(f"{V1}/projects?limit=many").json()
     assert answer["errors"] == [{"name": "limit", "words": "A valid integer is required."}]
     assert cast.client("member").get(f"{V1}/projects?code=a&code=b").status_code == 422
+    assert cast.client("member").get(f"{V1}/projects?limit=").status_code == 422
+    assert cast.client("operator").get(f"{V1}/findings?is_open=").status_code == 422
+    assert cast.client("operator").get(f"{V1}/findings?is_open=false").status_code == 200
 
 
 def test_every_answer_carries_the_correlation_id(cast: Cast) -> None:

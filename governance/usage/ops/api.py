@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from governance.access.actor import Actor
 from governance.doors import once, paging
 from governance.doors.door import ListDoor, OneDoor, WriteDoor
-from governance.doors.query import Flag, Paged, Query, narrowed, text
+from governance.doors.query import Paged, Query, narrowed, text
 from governance.errors import N_, BadData, TooMuch
 from governance.schedulers.files import FORMATS, ReadOptions
 from governance.work import reads as work_reads
@@ -124,7 +124,7 @@ class FindingsQuery(Paged):
 
     cluster = text(_("The code of a cluster."))
     code = text(_("A kind of finding, such as “source_fault”."))
-    is_open = Flag(required=False, help_text=_("Open or resolved."))
+    is_open = serializers.BooleanField(required=False, help_text=_("Open or resolved."))
 
 
 class FindingsDoor(ListDoor):
@@ -165,7 +165,7 @@ class QuarantineQuery(Paged):
 
     cluster = text(_("The code of a cluster."))
     code = text(_("Why it could not be read."))
-    is_open = Flag(required=False, help_text=_("Open or resolved."))
+    is_open = serializers.BooleanField(required=False, help_text=_("Open or resolved."))
 
 
 class QuarantineDoor(ListDoor):
