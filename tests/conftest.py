@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,9 +33,21 @@ def in_english(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def cast(db: None, tmp_path: Path) -> Cast:
-    """The small company with everybody in it, and a June of runs metered and posted."""
+@pytest.fixture(scope="module")
+def cast_of_module(
+    django_db_setup: None, django_db_blocker: object, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cast]:
+    """The small company with everybody in it, made once a module inside a transaction that is rolled back at its end."""
+    from django.db import transaction
+
     from tests.cast import assemble
 
-    return assemble(tmp_path)
+    with django_db_blocker.unblock(), transaction.atomic():  # type: ignore[attr-defined]
+        yield assemble(tmp_path_factory.mktemp("records"))
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def cast(cast_of_module: Cast, db: None) -> Cast:
+    """The small company with everybody in it, and a June of runs metered and posted; what a test changes goes with the test."""
+    return cast_of_module

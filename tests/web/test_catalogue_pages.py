@@ -227,16 +227,3 @@ def test_no_page_asks_more_than_twelve_questions_however_much_there_is(cast: Cas
         NodeState.objects.create(node=node, state="down", from_at=timezone.now())
     assert asked() == before
     assert max(before.values()) <= 12, before
-
-
-def test_an_installation_without_pools_says_where_they_come_from() -> None:
-    from governance.access.models import Person
-
-    books.declare(
-        clusters=[], prices=[], mappings=[], people=[{"username": "operator", "roles": [{"role": "operator"}]}]
-    )
-    client = Client()
-    client.cookies["language"] = "en"
-    client.force_login(Person.objects.get(username="operator"), backend="governance.access.backends.PasswordBackend")
-    assert "No pool yet" in text(client, "/catalog/")
-    assert "No cluster yet" in text(client, "/catalog/?view=clusters")

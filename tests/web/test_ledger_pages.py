@@ -164,18 +164,6 @@ def test_the_drill_skips_what_is_narrowed_already() -> None:
     assert next_dimension("day", {}) == ""
 
 
-def test_an_empty_installation_says_what_will_appear_and_what_fills_it(db: None) -> None:
-    from governance.access.models import Person
-
-    client = Client()
-    client.cookies["language"] = "en"
-    client.force_login(Person.objects.create_user("first"), backend="governance.access.backends.PasswordBackend")
-    body = client.get("/").content.decode()
-    assert "Nothing was metered yet" in body
-    assert "manage.py import_usage" in body
-    assert client.get("/ledger/").status_code == 200
-
-
 def test_somebody_without_a_role_is_told_so(cast: Cast) -> None:
     body = cast.client("security").get("/").content.decode()
     assert "Your roles show no usage" in body

@@ -115,24 +115,6 @@ def test_the_page_says_how_far_each_stage_is_and_what_was_read_last(cast: Cast) 
     assert "落后" in text(cast.client("operator", language="zh-hans"), "/ops/")
 
 
-def test_an_installation_without_clusters_says_what_will_stand_here() -> None:
-    from tests import books
-
-    books.declare(
-        clusters=[], prices=[], mappings=[], people=[{"username": "operator", "roles": [{"role": "operator"}]}]
-    )
-    from governance.access.models import Person
-
-    client = Client()
-    client.cookies["language"] = "en"
-    person = Person.objects.get(username="operator")
-    client.force_login(person, backend="governance.access.backends.PasswordBackend")
-    body = text(client, "/ops/")
-    assert "No cluster yet" in body
-    assert "/ops/clusters/new/" in body
-    assert "No worker and no beat was seen within a day" in body
-
-
 def test_running_work_shows_its_progress_and_the_age_of_its_heartbeat(cast: Cast) -> None:
     work("usage.pull", "bj", "running", progress_done=3, progress_of=30, attempt=2)
     page = cast.client("auditor").get("/ops/")

@@ -156,19 +156,6 @@ def test_users_who_share_a_posting_key_are_rounded_together(tmp_path: Any) -> No
         goes_as_previewed(MapAccount("bj", account, "*", "*", "ocr", None))
 
 
-def test_a_day_within_the_grace_moves_what_is_accrued(tmp_path: Any) -> None:
-    declare()
-    bring(
-        tmp_path,
-        [line(1, "2026-06-02T08:00", "2026-06-02T09:00", "2026-06-02T10:00", Account="nobody")],
-        observed_at="2026-06-02T12:00",
-    )
-    settle()
-    found = goes_as_previewed(NOBODY)
-    assert {row.project: row.accrued for row in found.rows} == {"ocr": 80, "unattributed": -80}
-    assert found.posted == 0
-
-
 def test_claiming_a_partition_moves_what_the_preview_says(cast: Cast) -> None:
     found = goes_as_previewed(LOST)
     assert {row.pool for row in found.rows} == {"train-h800", "unassigned"}
@@ -270,23 +257,6 @@ def test_amounts_are_shown_to_those_who_may_see_money_alone(cast: Cast) -> None:
     assert "192.00" in page
 
 
-def test_the_list_goes_on_behind_its_cursor(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from portal.quality import reads
-
-    declare()
-    rows = [
-        line(n, "2026-06-02T08:00", "2026-06-02T09:00", "2026-06-02T10:00", gpus=gpus, Account=f"a{n}")
-        for n, gpus in enumerate((8, 4, 4, 1), start=11)
-    ]
-    bring(tmp_path, rows, observed_at="2026-07-02T00:00")
-    settle()
-    monkeypatch.setattr(reads, "ACCOUNTS_A_PAGE", 2)
-    first = reads.unclaimed(None, with_money=True)
-    assert [row.account for row in first] == ["a11", "a12", "a13"]
-    rest = reads.unclaimed((first[1].milligpu_seconds, "bj", "a12"), with_money=True)
-    assert [(row.account, row.amount) for row in rest] == [("a13", 40), ("a14", 10)]
-
-
 def test_an_administrator_previews_applies_and_watches(cast: Cast) -> None:
     client = cast.client("administrator")
     address = "/quality/unattributed/map/"
@@ -374,21 +344,3 @@ def test_a_page_asks_at_most_twelve_questions(cast: Cast, address: str) -> None:
     ) as asked:
         assert client.get(address).status_code == 200
     assert len(asked) <= 12, "\n".join(q["sql"][:150] for q in asked)
-
-
-def test_pages_of_an_empty_installation_say_so(db: None) -> None:
-    from governance.access.actor import Actor
-    from governance.access.models import Person
-    from governance.access.rules import Role
-    from governance.tenants.actions import grant
-
-    person = Person.objects.create_user(username="op", password="x" * 20)
-    grant("op", Role.OPERATOR, "site", actor=Actor.machine("test"))
-    from django.test import Client
-
-    client = Client()
-    client.cookies["language"] = "en"
-    client.force_login(person, backend="governance.access.backends.PasswordBackend")
-    assert "No records yet" in client.get("/quality/").content.decode()
-    assert "Every account has its project" in client.get("/quality/unattributed/").content.decode()
-    assert "Every run has its pool" in client.get("/quality/unassigned/").content.decode()
