@@ -67,9 +67,22 @@ class Meter:
             DirtyDay.objects.filter(cluster=self.cluster, day__lte=last).values_list("day", flat=True).distinct()
         )
         metered = watermarks.reached(self.cluster, "metered")
-        first = rules.day_of(metered, self.zone) if metered else min(marked, default=last)
-        wanted = marked | {first + timedelta(days=n) for n in range((last - first).days + 1)}
+        behind = rules.day_of(metered, self.zone) if metered else last
+        # Capacity begins with the earliest submit, however late that record came: days that were never metered are caught up with.
+        first = min([*marked, self._first_day(last), behind])
+        known = set(
+            FactDay.objects.filter(cluster=self.cluster, day__range=(first, last)).values_list("day", flat=True)
+        )
+        span = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+        wanted = marked | {day for day in span if day >= behind or day not in known}
         return sorted(d for d in wanted if (from_on is None or d >= from_on) and (to_on is None or d < to_on))
+
+    def _first_day(self, last: date) -> date:
+        """The day of the cluster's earliest submit; `last` where it has no run. Only the first month's partition is read."""
+        with connection.cursor() as cursor:
+            cursor.execute(sql.text("first_submit"), {"cluster": self.cluster.pk})
+            (first,) = cursor.fetchone()
+        return rules.day_of(first, self.zone) if first else last
 
     def run(self, from_on: date | None, to_on: date | None, progress: Progress | None) -> Metered:
         """Rebuild the days in [from_on, to_on); moves the watermark when none is left before it."""

@@ -224,3 +224,16 @@ def test_a_run_that_never_started_uses_nothing(tmp_path):
     bring(tmp_path, [row, line(2, "2026-03-01T08:00", "2026-03-01T09:00", "2026-03-01T10:00")])
     settle()
     assert facts("runs_started", "runs_ended") == [(1, 1)]
+
+
+def test_capacity_begins_with_the_earliest_submit_however_late_its_record_comes(tmp_path):
+    declare()
+    bring(tmp_path, [line(1, "2026-03-05T08:00", "2026-03-05T09:00", "2026-03-05T10:00")])
+    settle()
+    assert {day for (day,) in CapacityDay.objects.values_list("day")} == {date(2026, 3, 5)}
+    bring(
+        tmp_path,
+        [line(2, "2026-03-03T08:00", None, None), line(3, "2026-03-03T08:00", "2026-03-05T09:00", "2026-03-05T10:00")],
+    )
+    settle()
+    assert {day for (day,) in CapacityDay.objects.values_list("day")} == {date(2026, 3, n) for n in (3, 4, 5)}
