@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.utils import translation
 
+from billing.ledger import published
 from billing.ledger.statement import Exceptions, Sums
 from governance.access.actor import Actor
 from governance.audit.models import AuditLine
@@ -22,7 +23,6 @@ from governance.usage.metrics.actions import sync_dictionary
 from governance.usage.metrics.entries import Entry, latest, read_entries
 from governance.usage.metrics.reads import definition, definitions
 from governance.usage.models import CapacityDay, MetricDefinition, UsageDay
-from portal.management.commands import ledger
 
 MACHINE = Actor.machine("test")
 #: Terms whose meaning is disputed between a platform and its users; each is fixed by an entry.
@@ -82,7 +82,7 @@ def test_every_disputed_term_has_an_entry() -> None:
 
 
 def test_every_figure_of_the_ledger_stands_on_an_entry() -> None:
-    shown = ledger.figures(Sums()).keys() | ledger.exceptions(Exceptions()).keys()
+    shown = published.figures(Sums()).keys() | published.exceptions(Exceptions()).keys()
     assert shown == figures.ROW_FIGURES.keys() | figures.EXCEPTION_FIGURES.keys()
     assert set(figures.FIGURES.values()) <= latest(read_entries()).keys()
 
