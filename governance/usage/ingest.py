@@ -177,9 +177,12 @@ class Merge:
         copy_rows(cursor, "staged", [name for name, _ in STAGED], STAGED_TYPES, rows)
         if any(row[_STAGED_SUBMIT] is None for row in rows):
             self._run("resolve_unknown_submit")
-        if self._strangers():
+        has_strangers = self._strangers()
+        if has_strangers:
             self._run("adopt_unknown_submit")
         self._run("weigh_candidates")
+        if has_strangers:
+            self._run("raise_submit_known")
         found = self._verdicts()
         # A statement over a chunk costs even where it finds nothing to do, and most chunks are all new or all known.
         if found["new"]:

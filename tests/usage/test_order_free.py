@@ -59,8 +59,24 @@ def attempts(draw: Any) -> list[dict[str, str]]:
     return [{**record, "seen": moment(seen)} for seen, record in found]
 
 
-records = st.lists(attempts(), min_size=1, max_size=8).map(
-    lambda lists: [record for found in lists for record in found]
+def tells_attempts_apart(lists: list[list[dict[str, str]]]) -> bool:
+    """Whether no instant of one attempt of a job is another attempt's too, as no scheduler starts or queues a job twice in a second.
+
+    A record without a submit time is known by its start alone, so that two attempts with one start cannot be told apart.
+    """
+    seen: set[tuple[str, str]] = set()
+    for found in lists:
+        mine = {(r["JobIDRaw"], r[name]) for r in found for name in ("Submit", "Start") if r[name] != "Unknown"}
+        if mine & seen:
+            return False
+        seen |= mine
+    return True
+
+
+records = (
+    st.lists(attempts(), min_size=1, max_size=8)
+    .filter(tells_attempts_apart)
+    .map(lambda lists: [record for found in lists for record in found])
 )
 
 
@@ -108,6 +124,26 @@ def test_any_shuffle_split_and_repetition_gives_the_same_content(rows, data):
         return content("runs", "facts", "capacity", "balances")
 
     assert in_fresh_books(straight) == in_fresh_books(otherwise)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 0), (1, 0, 1)])
+@pytest.mark.parametrize("together", [True, False])
+def test_a_submit_once_told_stays_known_whatever_the_order(order, together, tmp_path):
+    """The queue told the submit time; the record of its end, which has none, starts in that very second and is the better record."""
+    pending = {**line(1, moment(0), None, None), "seen": moment(0)}
+    ended = {**line(1, moment(0), moment(0), moment(0)), "Submit": "Unknown", "Eligible": "Unknown", "seen": moment(0)}
+
+    def work(folder: Path) -> Any:
+        rows = [(pending, ended)[n] for n in order]
+        if together:
+            bring(folder, [{k: v for k, v in row.items() if k != "seen"} for row in rows], observed_at=moment(0))
+        else:
+            bring_each(folder, rows)
+        return content("runs")
+
+    ((_, job, submit, known, *_),) = in_fresh_books(work)["runs"]
+    assert (job, submit, known) == ("1", START, True)
 
 
 @pytest.mark.django_db

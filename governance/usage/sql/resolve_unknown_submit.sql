@@ -1,10 +1,13 @@
--- A record without a submit time belongs to the run of its job that started when it did, known from the chunk or from before.
+-- A record without a submit time belongs to the run of its job that started when it did, known from the chunk or from before;
+-- if there is none, to the one submitted at that second, of which nobody has told the start yet.
 UPDATE staged AS s
 SET submit_s = known.submit_s
 FROM (
     SELECT job_id, start_s, min(submit_s) AS submit_s
     FROM (
         SELECT job_id, start_s, submit_s FROM staged WHERE submit_s IS NOT NULL AND start_s IS NOT NULL
+        UNION ALL
+        SELECT job_id, submit_s, submit_s FROM staged WHERE submit_s IS NOT NULL
         UNION ALL
         SELECT r.job_id, extract(epoch FROM r.start_at)::bigint, extract(epoch FROM r.submit_at)::bigint
         FROM run AS r
