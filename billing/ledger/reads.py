@@ -306,9 +306,14 @@ def lines_behind(
     return _lines(_query(period, ("user",), department, filters, actor), actor, limit, 0, place)
 
 
-def _lines(
-    query: Query, actor: Actor, limit: int, offset: int, behind: tuple[date, int] | None = None
-) -> list[JournalLine]:
+def lines_question(
+    period: str, *, actor: Actor, department: str | None = None, **filters: str
+) -> tuple[str, list[Any]]:
+    """The question for the columns of a JournalLine of all the lines that `lines` answers, without an end: for a cursor that streams."""
+    return _question(_query(period, ("user",), department, filters, actor), actor)
+
+
+def _question(query: Query, actor: Actor, behind: tuple[date, int] | None = None) -> tuple[str, list[Any]]:
     where, given = conditions(query, LINE_COLUMNS, actor, "money.view")
     if behind is not None:
         where, given = f"{where} AND (l.used_on, l.id) > (%s, %s)", [*given, *behind]
@@ -317,8 +322,15 @@ def _lines(
             l.band, l.cluster, l.measure, l.quantity, l.share_percent, l.unit_price, l.amount, l.id
         FROM line AS l JOIN entry AS e ON e.id = l.entry_id
         WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {where}
-        ORDER BY l.used_on, l.id LIMIT %s OFFSET %s"""
-    return [JournalLine(*row) for row in _rows(statement, [*query.span, *given, limit, offset])]
+        ORDER BY l.used_on, l.id"""
+    return statement, [*query.span, *given]
+
+
+def _lines(
+    query: Query, actor: Actor, limit: int, offset: int, behind: tuple[date, int] | None = None
+) -> list[JournalLine]:
+    statement, given = _question(query, actor, behind)
+    return [JournalLine(*row) for row in _rows(f"{statement} LIMIT %s OFFSET %s", [*given, limit, offset])]
 
 
 class Balance(NamedTuple):

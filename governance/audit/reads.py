@@ -61,10 +61,17 @@ def page(search: Search, before: int, zone: ZoneInfo, *, actor: Actor) -> Page:
     return Page([(one, differences(one)) for one in shown], shown[-1].pk if len(found) > len(shown) else 0)
 
 
-def lines(search: Search, zone: ZoneInfo, *, actor: Actor) -> Iterator[AuditLine]:
-    """The newest lines for a file, at most FILE_LINES. Raises NotAllowed."""
+def lines(search: Search, zone: ZoneInfo, *, actor: Actor, most: int | None = FILE_LINES) -> Iterator[AuditLine]:
+    """The newest lines for a file, at most `most`, None for all of them; streamed. Raises NotAllowed."""
     require(actor, "audit.view")
-    return _found(search, zone)[:FILE_LINES].iterator(chunk_size=1000)
+    rows = _found(search, zone)
+    return (rows[:most] if most else rows).iterator(chunk_size=1000)
+
+
+def count(search: Search, zone: ZoneInfo, *, actor: Actor) -> int:
+    """How many lines are found. Raises NotAllowed."""
+    require(actor, "audit.view")
+    return int(_found(search, zone).count())
 
 
 def kinds(*, actor: Actor) -> list[str]:

@@ -142,10 +142,10 @@ def runs(
     for cluster in Cluster.objects.filter(**({"code": filters["cluster"]} if "cluster" in filters else {})).order_by(
         "code"
     ):
-        visible = _Visible(actor, department)
+        visible = Visible(actor, department)
         counting = Counting(cluster)
         for run in _candidates(cluster, first_on, last_on, filters):
-            uses = [u for u in counting.days(run, first_on, last_on) if _matches(u, filters) and visible(run, u)]
+            uses = [u for u in counting.days(run, first_on, last_on) if matches(u, filters) and visible(run, u)]
             if uses:
                 counted += 1
                 wall = sum({u.day: u.wall_seconds for u in uses}.values())
@@ -166,7 +166,7 @@ def run(cluster: str, job_id: str, submit: int, *, actor: Actor) -> RunDetail:
     found = Run.objects.filter(cluster=of, job_id=job_id, submit_at=at).first() if of and at else None
     if found is None or of is None:
         raise NotFound(NO_RUN, job=job_id, cluster=cluster)
-    counting, visible = Counting(of), _Visible(actor)
+    counting, visible = Counting(of), Visible(actor)
     days = counting.days(found)
     projects = {use.project for use in days} or {counting.project(found)}
     if not any(visible.project(found, project) for project in projects):
@@ -179,7 +179,7 @@ def run(cluster: str, job_id: str, submit: int, *, actor: Actor) -> RunDetail:
     return RunDetail(found, of, attempts, days)
 
 
-class _Visible:
+class Visible:
     """Whether an actor may see a run: its project's runs, or their own."""
 
     def __init__(self, actor: Actor, department: str | None = None) -> None:
@@ -214,7 +214,8 @@ def _homes(day: date) -> dict[str, str]:
     return dict(Placement.objects.on(day).values_list("project__code", "department__code"))
 
 
-def _matches(use: DayUse, filters: dict[str, str]) -> bool:
+def matches(use: DayUse, filters: dict[str, str]) -> bool:
+    """Whether the use was counted under the filters' project, pool and model."""
     return all(getattr(use, name) == filters[name] for name in ("project", "pool", "model") if name in filters)
 
 

@@ -21,13 +21,14 @@ def csv_file(name: str, header: Sequence[object], rows: Iterable[Sequence[Cell]]
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([str(cell) for cell in header])
-    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    writer.writerows([csv_cell(cell) for cell in row] for row in rows)
     response = HttpResponse(BYTE_ORDER_MARK + out.getvalue(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 
 
-def _cell(cell: Cell) -> str:
+def csv_cell(cell: Cell) -> str:
+    """A cell as the file has it."""
     if cell is None:
         return ""
     if isinstance(cell, str):
