@@ -44,9 +44,11 @@ INSTALLED_APPS = [
     "governance.audit.apps.AuditConfig",
     "governance.tokens.apps.TokensConfig",
     "governance.work.apps.WorkConfig",
+    "governance.notices.apps.NoticesConfig",
     "governance.catalogue.apps.CatalogueConfig",
     "governance.tenants.apps.TenantsConfig",
     "governance.usage.apps.UsageConfig",
+    "governance.quotas.apps.QuotasConfig",
     "billing.prices.apps.PricesConfig",
     "billing.ledger.apps.LedgerConfig",
     "portal.apps.PortalConfig",
@@ -213,6 +215,9 @@ CELERY_TASK_ROUTES = {
     "usage.meter_all": {"queue": "meter"},
     "ledger.post": {"queue": "post"},
     "ledger.post_all": {"queue": "post"},
+    "notices.mail": {"queue": "notify"},
+    "notices.deliver": {"queue": "notify"},
+    "notices.sweep": {"queue": "notify"},
 }
 CELERY_BEAT_SCHEDULER = "portal.beat.LeasedScheduler"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
@@ -223,6 +228,9 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reread": {"task": "usage.reread_all", "schedule": crontab(hour=19, minute=10)},  # UTC: night in China
 }
 CELERY_TIMEZONE = "UTC"
+
+#: Days for which a quota that ran out is still enforced as it was, so that a late extension interrupts nobody.
+QUOTA_GRACE_DAYS = max(0, min(366, int(os.environ.get("STEELYARD_QUOTA_GRACE_DAYS", "3"))))
 
 #: How long a worker may be silent before its work is given to another, and how often beat looks for such work.
 WORK_LEASE_SECONDS = float(os.environ.get("STEELYARD_LEASE_SECONDS", 60))

@@ -1,0 +1,55 @@
+"""Fixtures of the tests of notices: events of their own, and a receiver that answers as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from governance.notices import registry
+from governance.notices.registry import Event
+from governance.notices.rules import AT_ONCE
+
+
+@pytest.fixture
+def happened() -> Iterator[str]:
+    """An event about a cluster that only these tests publish."""
+    registry.register(
+        Event(
+            "test.happened",
+            "operations",
+            "cluster",
+            "%(cluster)s happened",
+            {"": "It was %(what)s.", "operator": "Operator, it was %(what)s."},
+            mail=AT_ONCE,
+        )
+    )
+    yield "test.happened"
+    del registry.EVENTS["test.happened"]
+
+
+#: What the tests with threads and processes write; the journal refuses to be flushed by Django.
+TABLES = (
+    "delivery_attempt", "delivery", "channel", "notice", "happening", "notice_choice", "notice_plan", "work_item",
+)  # fmt: skip
+
+
+def _empty() -> None:
+    from governance.access.models import Person
+
+    with connection.cursor() as cursor:
+        for table in TABLES:
+            cursor.execute(f"DELETE FROM {table}")
+    Person.objects.filter(username__startswith="committed").delete()
+
+
+@pytest.fixture
+def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The tables of notices outside any transaction, empty before and after."""
+    with django_db_blocker.unblock():
+        _empty()
+        yield
+        _empty()
+        connection.close()
