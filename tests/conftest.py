@@ -10,6 +10,9 @@ from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from tests.slurm.job_mix import mix  # noqa: F401  (one lab and one mix of jobs for all tests of a session)
+from tests.slurm.labs import slurmlab_up  # noqa: F401
+
 # A busy machine is no fault: outcomes are asserted, times are measured by the bench.
 hypothesis_settings.register_profile("steelyard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("steelyard")
@@ -51,3 +54,29 @@ def cast_of_module(
 def cast(cast_of_module: Cast, db: None) -> Cast:
     """The small company with everybody in it, and a June of runs metered and posted; what a test changes goes with the test."""
     return cast_of_module
+
+
+@pytest.fixture
+def apart(django_db_setup: None, django_db_blocker: object) -> Iterator[None]:
+    """A copy of the empty test database for this test alone: what it commits, threads of its own see, and nothing is left.
+
+    Not beside `cast` in one module: a database in use cannot be copied. (The journal refuses to be flushed by Django.)
+    """
+    import psycopg
+    from django.db import connection, connections
+
+    given = connections.settings["default"]
+    name = given["NAME"]
+    login = {"host": given["HOST"], "port": given["PORT"], "user": given["USER"], "password": given["PASSWORD"]}
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        connections.close_all()
+        with psycopg.connect(dbname="postgres", autocommit=True, **login) as server:
+            server.execute(f'DROP DATABASE IF EXISTS "{name}_apart" WITH (FORCE)')
+            server.execute(f'CREATE DATABASE "{name}_apart" TEMPLATE "{name}"')
+            given["NAME"] = connection.settings_dict["NAME"] = f"{name}_apart"
+            try:
+                yield
+            finally:
+                connections.close_all()
+                given["NAME"] = connection.settings_dict["NAME"] = name
+                server.execute(f'DROP DATABASE IF EXISTS "{name}_apart" WITH (FORCE)')

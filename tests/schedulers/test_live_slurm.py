@@ -15,38 +15,10 @@ from governance.schedulers.records import Outcome, RunRecord
 from governance.schedulers.registry import connect
 from governance.schedulers.slurm.commands import SlurmCommands
 from governance.usage.rules import waits_for
+from tests.slurm.job_mix import ENDS, Mix
 
 pytestmark = pytest.mark.slurm
 
-# job of load-jobs -> the (state, outcome, GPUs) that its attempts end in
-ENDS: dict[str, set[tuple[str, str, int]]] = {
-    "finetune-8": {("COMPLETED", Outcome.COMPLETED, 8)},
-    "second-account": {("COMPLETED", Outcome.COMPLETED, 2)},
-    "cpu-only": {("COMPLETED", Outcome.COMPLETED, 0)},
-    "pretrain-32": {("COMPLETED", Outcome.COMPLETED, 32)},
-    "a|b, `c` 训练": {("COMPLETED", Outcome.COMPLETED, 1)},
-    "zero-seconds": {("COMPLETED", Outcome.COMPLETED, 1)},
-    "hetjob": {("COMPLETED", Outcome.COMPLETED, 1), ("COMPLETED", Outcome.COMPLETED, 2)},
-    "interactive": {("COMPLETED", Outcome.COMPLETED, 1)},
-    "exit-1": {("FAILED", Outcome.FAILED, 1)},
-    "exit-42": {("FAILED", Outcome.FAILED, 1)},
-    "segfault": {("FAILED", Outcome.FAILED, 1)},
-    "step-fails": {("COMPLETED", Outcome.COMPLETED, 1)},
-    "over-memory": {("FAILED", Outcome.FAILED, 0)},
-    "sweep": {("COMPLETED", Outcome.COMPLETED, 1), ("FAILED", Outcome.FAILED, 1)},
-    "oom": {("OUT_OF_MEMORY", Outcome.OUT_OF_MEMORY, 1)},
-    "timeout": {("TIMEOUT", Outcome.TIMEOUT, 1)},
-    "deadline": {("DEADLINE", Outcome.TIMEOUT, 0)},
-    "cancelled-by-owner": {("CANCELLED", Outcome.CANCELLED, 1)},
-    "cancelled-by-root": {("CANCELLED", Outcome.CANCELLED, 1)},
-    "cancelled-pending": {("CANCELLED", Outcome.CANCELLED, 0)},
-    "requeued": {("REQUEUED", Outcome.CANCELLED, 1), ("COMPLETED", Outcome.COMPLETED, 1)},
-    "node-fail": {("NODE_FAIL", Outcome.NODE_FAILURE, 2)},
-    "node-fail-requeued": {("NODE_FAIL", Outcome.NODE_FAILURE, 2), ("COMPLETED", Outcome.COMPLETED, 2)},
-    "preempted": {("PREEMPTED", Outcome.PREEMPTED, 4)},
-    "preempted-requeued": {("PREEMPTED", Outcome.PREEMPTED, 4), ("COMPLETED", Outcome.COMPLETED, 4)},
-    "preemptor": {("COMPLETED", Outcome.COMPLETED, 8)},
-}
 NEVER_STARTED = {"deadline", "cancelled-pending"}
 
 
@@ -66,12 +38,22 @@ def today(slurm: SlurmCommands) -> Window:
 
 
 @pytest.fixture(scope="module")
-def runs(slurm: SlurmCommands, today: Window) -> dict[str, list[RunRecord]]:
-    """The runs of the last day by job name; nothing of it was unreadable."""
-    found: dict[str, list[RunRecord]] = defaultdict(list)
+def every(slurm: SlurmCommands, today: Window) -> list[RunRecord]:
+    """The runs of the last day; nothing of it was unreadable."""
+    found = []
     for record in slurm.runs(today):
         assert isinstance(record, RunRecord), record
-        found[record.job_name].append(record)
+        found.append(record)
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs(every: list[RunRecord], mix: Mix) -> dict[str, list[RunRecord]]:
+    """The runs of the mix by job name, whatever else the lab has run today."""
+    found: dict[str, list[RunRecord]] = defaultdict(list)
+    for record in every:
+        if mix.holds(record.job_id):
+            found[record.job_name].append(record)
     return found
 
 
@@ -83,8 +65,8 @@ def test_each_job_of_the_mix_ends_as_it_was_made_to(runs: dict[str, list[RunReco
     assert {run.start_at is None for run in ended} == {name in NEVER_STARTED}
 
 
-def test_a_run_is_told_once(runs: dict[str, list[RunRecord]]) -> None:
-    keys = [(run.job_id, run.submit_at) for found in runs.values() for run in found]
+def test_a_run_is_told_once(every: list[RunRecord]) -> None:
+    keys = [(run.job_id, run.submit_at) for run in every]
     assert len(keys) == len(set(keys))
 
 
@@ -163,9 +145,9 @@ def test_the_nodes_are_those_of_the_lab(slurm: SlurmCommands) -> None:
     assert all(one.gpus_used is not None and one.boot_at for one in nodes)
 
 
-def test_the_failed_node_of_the_mix_is_an_event(slurm: SlurmCommands, today: Window) -> None:
+def test_the_failed_node_of_the_mix_is_an_event(slurm: SlurmCommands, today: Window, mix: Mix) -> None:
     events = [one for one in slurm.events(today) if isinstance(one, NodeEvent)]
-    lost = [one for one in events if one.reason == "lab: node lost power"]
+    lost = [one for one in events if one.reason == "lab: node lost power" and one.from_at >= mix.began_at]
     assert lost and all(one.state == "DOWN" and one.by == "root" and one.to_at is not None for one in lost)
     drained = [one for one in events if "XID 79" in one.reason and one.to_at is None]
     assert drained and drained[-1].flags == ("DRAIN",)
@@ -198,10 +180,11 @@ def test_the_connection_test_finds_nothing_that_blocks(slurm: SlurmCommands) -> 
 
 
 def moved(lab: dict[str, str], folder: Path, name: str, port: int) -> str:
-    """A copy of the lab's configuration in which one daemon is where nobody listens."""
+    """A copy of the lab's configuration in which one daemon is where nobody listens; what asks for it gives up as soon as by default."""
     text = Path(lab["SLURM_CONF"]).read_text()
     lines = [f"{name}={port}" if line.startswith(f"{name}=") else line for line in text.splitlines()]
     assert lines != text.splitlines()
+    lines = [line for line in lines if not line.startswith("MessageTimeout=")]
     path = folder / "slurm.conf"
     path.write_text("\n".join(lines) + "\n")
     (folder / "gres.conf").write_text((Path(lab["SLURM_CONF"]).parent / "gres.conf").read_text())

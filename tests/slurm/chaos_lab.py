@@ -12,8 +12,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-SHARED = Path(os.environ.get("STEELYARD_SHARED", Path(__file__).resolve().parents[3] / "shared"))
-LAB = SHARED / "slurmlab" / "slurmlab"
+from tests.slurm.labs import SCRIPT
+
+LAB = SCRIPT
 NODES = 8
 USERS = ("ada", "ben", "cai", "dee", "eli")
 #: A client of a dead slurmctld asks again for a while; so long a job is waited for.

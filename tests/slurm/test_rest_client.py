@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import subprocess
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,6 +26,8 @@ from governance.usage import live
 from governance.usage.models import Run
 from portal.organisation.actions import load
 from tests.books import MACHINE
+from tests.slurm.job_mix import Mix
+from tests.slurm.labs import Lab
 from tests.slurm.test_books_follow_slurm import ORGANISATION
 
 pytestmark = pytest.mark.slurm
@@ -36,23 +40,30 @@ LOOSE = {"raw": "", "db_index": None}
 
 
 @pytest.fixture
-def mix(slurmlab: Any) -> Any:
+def lab(slurmlab: Lab, mix: Mix) -> Lab:
     """The lab with every end state and reason to wait in it."""
-    standing = subprocess.run(
-        ["squeue", "-a", "-h", "-o", "%k"], env=slurmlab.env, capture_output=True, text=True, check=True
-    )
-    if "standing" not in standing.stdout.split():
-        slurmlab.run("load-jobs", "--wait")
     return slurmlab
 
 
-def over_rest(lab: Any, **connection: Any) -> SlurmRest:
+def while_still(theirs: Callable[[], list[Any]], ours: Callable[[], list[Any]]) -> tuple[list[Any], list[Any]]:
+    """What they say and what we say of one moment: ours is asked between two answers of theirs that are equal.
+
+    Priorities grow and jobs move on while one asks, the slower the machine the more.
+    """
+    for _ in range(30):
+        before, told, after = theirs(), ours(), theirs()
+        if before == after:
+            break
+    return after, told
+
+
+def over_rest(lab: Lab, **connection: Any) -> SlurmRest:
     made = connect("slurmrestd", name="lab", connection={"socket": lab.env["SLURMLAB_REST_SOCKET"]} | connection)
     assert isinstance(made, SlurmRest)
     return made
 
 
-def rows_of_sacct(lab: Any, window: Window, *flags: str) -> dict[Key, RunRecord]:
+def rows_of_sacct(lab: Lab, window: Window, *flags: str) -> dict[Key, RunRecord]:
     fields = SlurmCommands(LocalRunner()).fields
     span = ("-S", moment(window.since_at), "-E", moment(window.until_at))
     words = ["sacct", "-a", "-X", *flags, "-P", "--noconvert", f"--delimiter={GAP}", *span, "-o", ",".join(fields)]
@@ -73,11 +84,11 @@ def settled(client: SlurmRest) -> Window:
     return Window(now - DAY, now - 5)
 
 
-def test_rows_over_rest_are_those_of_sacct_but_for_exit_codes(mix: Any) -> None:
-    client = over_rest(mix)
+def test_rows_over_rest_are_those_of_sacct_but_for_exit_codes(lab: Lab) -> None:
+    client = over_rest(lab)
     window = settled(client)
     rest = {(one.job_id, one.submit_at): one for one in client.jobs(window) if isinstance(one, RunRecord)}
-    latest, every = rows_of_sacct(mix, window), rows_of_sacct(mix, window, "-D")
+    latest, every = rows_of_sacct(lab, window), rows_of_sacct(lab, window, "-D")
     assert {key: plain(rest[key], exit_code="") for key in latest} == {
         key: plain(one, exit_code="") for key, one in latest.items()
     }
@@ -90,8 +101,8 @@ def test_rows_over_rest_are_those_of_sacct_but_for_exit_codes(mix: Any) -> None:
     assert wrong and all(not every[key].exit_code.startswith("0:") for key in wrong)
 
 
-def test_a_question_without_any_condition_would_hide_the_earlier_attempts(mix: Any) -> None:
-    client = over_rest(mix)
+def test_a_question_without_any_condition_would_hide_the_earlier_attempts(lab: Lab) -> None:
+    client = over_rest(lab)
     with client.rest.get(client.dialect.path("slurmdb", "jobs"), patience=Patience(120, 240)) as got:
         bare = [one.job_id for one in json_records.jobs(got.body, b"") if isinstance(one, RunRecord)]
     conditioned = [one.job_id for one in client.jobs(settled(client)) if isinstance(one, RunRecord)]
@@ -99,8 +110,8 @@ def test_a_question_without_any_condition_would_hide_the_earlier_attempts(mix: A
     assert len(conditioned) > len(set(conditioned))
 
 
-def test_runs_over_rest_and_by_commands_are_the_same(mix: Any) -> None:
-    client = over_rest(mix)
+def test_runs_over_rest_and_by_commands_are_the_same(lab: Lab) -> None:
+    client = over_rest(lab)
     window = settled(client)
     by_command = list(SlurmCommands(LocalRunner()).runs(window))
     over = list(client.runs(window))
@@ -110,19 +121,20 @@ def test_runs_over_rest_and_by_commands_are_the_same(mix: Any) -> None:
     assert len(over) == len(by_command)
 
 
-def test_queue_and_nodes_over_rest_are_those_of_squeue_and_scontrol(mix: Any) -> None:
-    client, commands = over_rest(mix), SlurmCommands(LocalRunner())
+def _sorted(client: Any, question: str) -> list[Any]:
+    return sorted(getattr(client, question)())
+
+
+def test_queue_and_nodes_over_rest_are_those_of_squeue_and_scontrol(lab: Lab) -> None:
+    client, commands = over_rest(lab), SlurmCommands(LocalRunner())
     for question in ("queue", "nodes"):
-        for _ in range(5):  # priorities grow between two questions
-            theirs, ours = sorted(getattr(commands, question)()), sorted(getattr(client, question)())
-            if ours == theirs:
-                break
+        theirs, ours = while_still(*(partial(_sorted, of, question) for of in (commands, client)))
         assert ours == theirs and ours
 
 
 @pytest.mark.parametrize("version", ["v0.0.36", "v0.0.37", "v0.0.38"])
-def test_each_version_the_daemon_serves_answers_the_same(mix: Any, version: str) -> None:
-    client, newest = over_rest(mix, version=version), over_rest(mix)
+def test_each_version_the_daemon_serves_answers_the_same(lab: Lab, version: str) -> None:
+    client, newest = over_rest(lab, version=version), over_rest(lab)
     window = settled(newest)
     keys = {(one.job_id, one.submit_at) for one in client.jobs(window) if isinstance(one, RunRecord)}
     assert keys == {(one.job_id, one.submit_at) for one in newest.jobs(window) if isinstance(one, RunRecord)}
@@ -130,8 +142,8 @@ def test_each_version_the_daemon_serves_answers_the_same(mix: Any, version: str)
     assert len(list(client.nodes())) == len(list(newest.nodes())) and abs(client.clock() - time.time()) < 5
 
 
-def test_the_connection_test_finds_what_rest_shows_and_what_it_cannot(mix: Any) -> None:
-    findings = {one.code: one for one in over_rest(mix).probe()}
+def test_the_connection_test_finds_what_rest_shows_and_what_it_cannot(lab: Lab) -> None:
+    findings = {one.code: one for one in over_rest(lab).probe()}
     assert [code for code, one in findings.items() if one.severity == "blocking"] == []
     ok = {"rest_version", "clock_agrees", "controller_answers", "accounting_answers", "gpus_tracked", "sees_all_jobs"}
     assert {code: findings[code].severity for code in ok} == dict.fromkeys(ok, "ok")
@@ -141,7 +153,7 @@ def test_the_connection_test_finds_what_rest_shows_and_what_it_cannot(mix: Any) 
         assert FINDINGS[code][0] % one.detail
 
 
-def made_token(lab: Any, user: str, tmp_path: Any) -> str:
+def made_token(lab: Lab, user: str, tmp_path: Any) -> str:
     said = subprocess.run(
         ["scontrol", "token", f"username={user}", "lifespan=600"],
         env=lab.env,
@@ -154,7 +166,7 @@ def made_token(lab: Any, user: str, tmp_path: Any) -> str:
     return str(path)
 
 
-def test_a_token_from_a_file_signs_in_and_somebody_else_s_is_refused(slurmlab: Any, tmp_path: Any) -> None:
+def test_a_token_from_a_file_signs_in_and_somebody_else_s_is_refused(slurmlab: Lab, tmp_path: Any) -> None:
     url = slurmlab.env["SLURMLAB_REST_URL"]
     held = made_token(slurmlab, "lab-portal", tmp_path)
     client = connect("slurmrestd", name="lab", connection={"url": url, "token_file": held, "user": "lab-portal"})
@@ -169,7 +181,7 @@ def test_a_token_from_a_file_signs_in_and_somebody_else_s_is_refused(slurmlab: A
 
 
 @pytest.mark.django_db
-def test_a_pull_over_rest_makes_the_runs_that_a_pull_by_commands_makes(mix: Any) -> None:
+def test_a_pull_over_rest_makes_the_runs_that_a_pull_by_commands_makes(lab: Lab) -> None:
     def cluster(code: str, kind: str) -> dict[str, Any]:
         scheduler = {"kind": kind, "time_zone": "UTC", "cluster_name": "lab"}
         pools = [
@@ -182,7 +194,7 @@ def test_a_pull_over_rest_makes_the_runs_that_a_pull_by_commands_makes(mix: Any)
     prices = [{"pool": "cli-train", "accelerator": "*", "qos": "*", "gpu_hour": "1"}]
     clusters = [cluster("cli", "slurm"), cluster("api", "slurmrestd")]
     load(ORGANISATION | {"clusters": clusters, "mappings": mappings, "prices": prices}, actor=MACHINE)
-    Cluster.objects.filter(code="api").update(connection={"socket": mix.env["SLURMLAB_REST_SOCKET"]})
+    Cluster.objects.filter(code="api").update(connection={"socket": lab.env["SLURMLAB_REST_SOCKET"]})
     since = datetime.now(UTC) - timedelta(days=1)
     until = datetime.now(UTC) - timedelta(seconds=5)
     done = {code: live.pull(code, actor=MACHINE, since_at=since, until_at=until) for code in ("cli", "api")}
