@@ -10,7 +10,7 @@ from celery.schedules import crontab
 from django.utils.translation import gettext_lazy as _
 from kombu import Exchange, Queue
 
-from portal import embedded, logs
+from portal import embedded, logs, mail
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -26,6 +26,7 @@ def _seconds(name: str, usual: float) -> float:
 
 DEBUG = _flag("STEELYARD_DEBUG")
 SECRET_KEY = os.environ.get("STEELYARD_SECRET_KEY") or embedded.secret_key()
+SECRET_KEY_FALLBACKS = [key for key in os.environ.get("STEELYARD_OLD_SECRET_KEYS", "").split() if key]
 ALLOWED_HOSTS = os.environ.get("STEELYARD_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 CSRF_TRUSTED_ORIGINS = [origin for origin in os.environ.get("STEELYARD_ORIGINS", "").split(",") if origin]
 TITLE = os.environ.get("STEELYARD_TITLE", "")  # empty: the portal's own name
@@ -51,6 +52,7 @@ INSTALLED_APPS = [
     "governance.quotas.apps.QuotasConfig",
     "billing.prices.apps.PricesConfig",
     "billing.ledger.apps.LedgerConfig",
+    "portal.exports.apps.ExportsConfig",
     "portal.apps.PortalConfig",
 ]
 
@@ -201,7 +203,7 @@ CELERY_TASK_QUEUES = [
         routing_key=name,
         queue_arguments={"x-queue-type": "quorum"} if _ON_RABBITMQ else None,
     )
-    for name in ("celery", "pull", "meter", "post", "notify")
+    for name in ("celery", "pull", "meter", "post", "notify", "export")
 ]
 #: Each kind of work and its queue; `governance.work.actions.ask` refuses a kind that is not named here.
 CELERY_TASK_ROUTES = {
@@ -215,6 +217,8 @@ CELERY_TASK_ROUTES = {
     "usage.meter_all": {"queue": "meter"},
     "ledger.post": {"queue": "post"},
     "ledger.post_all": {"queue": "post"},
+    "exports.make": {"queue": "export"},
+    "exports.forget": {"queue": "export"},
     "notices.mail": {"queue": "notify"},
     "notices.deliver": {"queue": "notify"},
     "notices.sweep": {"queue": "notify"},
@@ -225,6 +229,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "post": {"task": "ledger.post_all", "schedule": _seconds("STEELYARD_POST_SECONDS", 300)},
     "pull": {"task": "usage.pull_all", "schedule": _seconds("STEELYARD_PULL_SECONDS", 300)},
     "telemetry": {"task": "usage.telemetry_all", "schedule": 3600.0},
+    "forget-exports": {"task": "exports.forget", "schedule": 3600.0},
+    "notices": {"task": "notices.sweep", "schedule": 60.0},
     "reread": {"task": "usage.reread_all", "schedule": crontab(hour=19, minute=10)},  # UTC: night in China
 }
 CELERY_TIMEZONE = "UTC"
@@ -272,8 +278,32 @@ API_UNKNOWN_PER_MINUTE = int(os.environ.get("STEELYARD_API_UNKNOWN_PER_MINUTE", 
 #: The largest file of records that the API takes at once, in MiB.
 API_UPLOAD_MIB = int(os.environ.get("STEELYARD_API_UPLOAD_MIB", 64))
 
+#: Where files of exports are kept, and for how many days. Every host that serves pages or makes files needs the same folder.
+EXPORTS_FOLDER = os.environ.get("STEELYARD_EXPORTS") or str(embedded.home() / "exports")
+EXPORT_DAYS = float(os.environ.get("STEELYARD_EXPORT_DAYS", 7))
+
 #: Only days wholly behind the metered instant by this much are posted; newer ones are shown as accrued.
 POSTING_GRACE_SECONDS = int(os.environ.get("STEELYARD_POSTING_GRACE_SECONDS", 2 * 3600))
+
+#: Where readers reach the portal, for links in mail and messages; "" leaves them out.
+PORTAL_URL = os.environ.get("STEELYARD_URL", "").rstrip("/")
+#: Mail goes by this address (docs/operations.md); without it there is none.
+MAIL = mail.settings_of(os.environ.get("STEELYARD_MAIL_URL", ""))
+EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = MAIL.backend, MAIL.host, MAIL.port
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = MAIL.user, MAIL.password
+EMAIL_USE_TLS, EMAIL_USE_SSL, EMAIL_FILE_PATH = MAIL.starttls, MAIL.tls, MAIL.folder
+EMAIL_TIMEOUT = 20
+MAIL_IS_ON = MAIL.is_on
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("STEELYARD_MAIL_FROM", "steelyard@localhost")
+PASSWORD_RESET_TIMEOUT = 3600
+
+#: Channels (webhooks, robots): whether they may reach this machine and its link, and private addresses; by which proxy.
+CHANNELS_LOCAL = _flag("STEELYARD_CHANNELS_LOCAL")
+CHANNELS_PRIVATE = _flag("STEELYARD_CHANNELS_PRIVATE", default=True)
+CHANNELS_PROXY = os.environ.get("STEELYARD_CHANNELS_PROXY", "")
+CHANNELS_DEADLINE_SECONDS = float(os.environ.get("STEELYARD_CHANNELS_SECONDS", 10))
+#: A channel that nothing got through to for so many days is switched off.
+CHANNELS_FAIL_DAYS = max(1, int(os.environ.get("STEELYARD_CHANNELS_FAIL_DAYS", 5)))
 
 LOGGING = logs.configuration(
     os.environ.get("STEELYARD_LOG_FORMAT", "line"), os.environ.get("STEELYARD_LOG_LEVEL", "WARNING")

@@ -41,19 +41,32 @@ SEPARATED = frozenset({Role.AUDITOR, Role.ADMINISTRATOR, Role.SECURITY})
 
 #: usage.view: hours and totals of a project; money.view: its amounts; run.view: everybody's runs in it
 #: (one's own runs are always seen); operations.view: how collection and background work stand, without anybody's use;
-#: the site's capabilities are held on the installation.
+#: quota.view: what a project holds; quota.award: give and change it (a pool's manager); quota.override: beyond the room there is;
+#: quota.return: give back; offering.change: what is offered, queue rules, how far a pool may be promised;
+#: enforcement.change: let the portal write limits into a scheduler; the site's capabilities are held on the installation.
 CAPABILITIES: dict[Role, frozenset[str]] = {
-    Role.MEMBER: frozenset({"usage.view", "money.view"}),
-    Role.LEAD: frozenset({"usage.view", "money.view", "run.view"}),
-    Role.APPROVER: frozenset({"usage.view", "money.view", "run.view"}),
-    Role.VIEWER: frozenset({"usage.view", "money.view", "run.view"}),
-    Role.CAPACITY_MANAGER: frozenset({"capacity.view"}),
-    Role.OPERATOR: frozenset(
-        {"usage.view", "run.view", "capacity.view", "operations.view", "records.import", "catalogue.change"}
+    Role.MEMBER: frozenset({"usage.view", "money.view", "quota.view"}),
+    Role.LEAD: frozenset({"usage.view", "money.view", "run.view", "quota.view", "quota.return"}),
+    Role.APPROVER: frozenset({"usage.view", "money.view", "run.view", "quota.view", "quota.return"}),
+    Role.VIEWER: frozenset({"usage.view", "money.view", "run.view", "quota.view"}),
+    Role.CAPACITY_MANAGER: frozenset(
+        {"capacity.view", "quota.view", "quota.award", "quota.override", "offering.change"}
     ),
-    Role.FINANCE: frozenset({"usage.view", "money.view", "run.view", "operations.view", "ledger.post"}),
-    Role.LEADERSHIP: frozenset({"usage.view", "money.view", "capacity.view"}),
-    Role.AUDITOR: frozenset({"usage.view", "money.view", "run.view", "operations.view", "audit.view"}),
+    Role.OPERATOR: frozenset(
+        {
+            "usage.view",
+            "run.view",
+            "capacity.view",
+            "operations.view",
+            "records.import",
+            "catalogue.change",
+            "quota.view",
+            "enforcement.change",
+        }
+    ),
+    Role.FINANCE: frozenset({"usage.view", "money.view", "run.view", "operations.view", "ledger.post", "quota.view"}),
+    Role.LEADERSHIP: frozenset({"usage.view", "money.view", "capacity.view", "quota.view"}),
+    Role.AUDITOR: frozenset({"usage.view", "money.view", "run.view", "operations.view", "audit.view", "quota.view"}),
     Role.ADMINISTRATOR: frozenset(
         {"organisation.change", "catalogue.change", "records.import", "capacity.view", "operations.view"}
     ),

@@ -1,0 +1,191 @@
+"""Reading quotas: what is held on a day, by whom, and what the scheduler should be told of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+
+from django.db.models import Q, Sum
+
+from governance.access.actor import Actor
+from governance.catalogue.models import Cluster, PoolPartition
+from governance.errors import N_, NotFound
+from governance.tenants.models import AccountMapping
+from governance.usage.models import UsageDay
+
+from . import rules
+from .models import Offering, Quota
+from .rules import Days
+
+ANY = "*"
+LONGEST_GRACE = timedelta(days=366)  # no setting allows more
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What a project holds of a pool and level on a day, in the scheduler's words too. GPUs are whole; "" is no model in particular."""
+
+    quota: str
+    project: str
+    pool: str
+    level: str
+    model: str
+    model_names: tuple[str, ...]  # the names a scheduler may have for the model
+    partitions: tuple[str, ...]  # patterns of the pool on the day
+    qos: str  # the offering's, "" where none is offered
+    accounts: tuple[str, ...]  # that belong to the project alone, whoever uses them and at whatever QoS
+    shared_accounts: tuple[str, ...]  # of which other projects have a part: they cannot carry this quota
+    guaranteed_gpus: int
+    ceiling_gpus: int
+    gpu_hours: int | None
+    hours_period: str
+    from_on: date
+    to_on: date | None
+    state: str  # active, suspended, grace
+
+
+def quota_of(number: str, actor: Actor) -> Quota:
+    """The line with this number. Raises NotFound where there is none, or none that the actor may see."""
+    digits = number.removeprefix("Q-")
+    found = None
+    if digits.isdecimal() and len(digits) < 18:
+        lines = Quota.objects.visible_to(actor).select_related("project", "pool", "pool__cluster", "model")
+        found = lines.prefetch_related("pauses").filter(pk=int(digits)).first()
+    if found is None:
+        raise NotFound(N_("There is no quota “%(number)s”."), number=number)
+    return found
+
+
+def holdings(cluster: Cluster, day: date) -> list[Holding]:
+    """What each project holds on the cluster's pools on a day, suspended and in grace included: what should be in force there."""
+    lines = (
+        Quota.objects.filter(pool__cluster=cluster, is_void=False, from_on__lte=day)
+        .filter(Q(to_on__isnull=True) | Q(to_on__gt=day) | Q(to_on__gt=day - LONGEST_GRACE, ended_as=""))
+        .select_related("project", "pool", "model")
+        .prefetch_related("pauses")
+        .order_by("project__code", "pool__code", "level", "model__code", "from_on")
+    )
+    standing = [(line, line.state_on(day)) for line in lines]
+    standing = [(line, state) for line, state in standing if state in (rules.ACTIVE, rules.SUSPENDED, rules.GRACE)]
+    in_force = {_place(line) for line, state in standing if state != rules.GRACE}
+    own, shared = _accounts(cluster, day)
+    patterns = _partitions(cluster, day)
+    qos = {
+        (pool, level): name
+        for pool, level, name in Offering.objects.on(day)
+        .filter(pool__cluster=cluster)
+        .values_list("pool__code", "level", "qos")
+    }
+    return [
+        Holding(
+            quota=line.number,
+            project=line.project.code,
+            pool=line.pool.code,
+            level=line.level,
+            model=line.model.code if line.model else "",
+            model_names=(line.model.code, *line.model.aliases) if line.model else (),
+            partitions=patterns.get(line.pool.code, ()),
+            qos=qos.get((line.pool.code, line.level), ""),
+            accounts=own.get(line.project.code, ()),
+            shared_accounts=shared.get(line.project.code, ()),
+            guaranteed_gpus=line.guaranteed_gpus,
+            ceiling_gpus=line.ceiling_gpus,
+            gpu_hours=line.gpu_hours,
+            hours_period=line.hours_period,
+            from_on=line.from_on,
+            to_on=line.to_on,
+            state=state,
+        )
+        for line, state in standing
+        if state != rules.GRACE or _place(line) not in in_force  # a successor ends the grace
+    ]
+
+
+def _place(line: Quota) -> tuple[int, int, int | None, str]:
+    return line.project_id, line.pool_id, line.model_id, line.level
+
+
+def _accounts(cluster: Cluster, day: date) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """By project: accounts that are its alone on the day, and accounts that it shares with another project."""
+    whole: dict[str, str] = {}
+    parts: dict[str, set[str]] = defaultdict(set)
+    for account, user, qos, project in (
+        AccountMapping.objects.on(day).filter(cluster=cluster).values_list("account", "user", "qos", "project__code")
+    ):
+        if account == ANY:
+            continue
+        parts[account].add(project)
+        if user == ANY and qos == ANY:
+            whole[account] = project
+    own: dict[str, list[str]] = defaultdict(list)
+    shared: dict[str, list[str]] = defaultdict(list)
+    for account, projects in sorted(parts.items()):
+        if len(projects) == 1 and account in whole:
+            own[whole[account]].append(account)
+        else:
+            for project in projects:
+                shared[project].append(account)
+    return {p: tuple(a) for p, a in own.items()}, {p: tuple(a) for p, a in shared.items()}
+
+
+def _partitions(cluster: Cluster, day: date) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    rows = PoolPartition.objects.filter(
+        Q(from_on__isnull=True) | Q(from_on__lte=day), Q(to_on__isnull=True) | Q(to_on__gt=day), pool__cluster=cluster
+    )
+    for pool, pattern in rows.order_by("pattern").values_list("pool__code", "pattern"):
+        found[pool].append(pattern)
+    return {pool: tuple(patterns) for pool, patterns in found.items()}
+
+
+@dataclass(frozen=True)
+class Use:
+    """Use against a line: mean GPUs of each day that has facts, the 95th percentile by nearest rank and the peak of those days."""
+
+    by_day: list[tuple[date, Decimal]]
+    p95: Decimal | None
+    peak: Decimal | None
+
+
+def use_of(quota: Quota, days: Days) -> Use:
+    """Use of the line's project, pool and model on `days` within the line's own, from the day facts. A day without facts used nothing.
+
+    Where the pool offers levels apart, a line counts the use under its own level's QoS; normal takes all that no other level claims.
+    """
+    facts = UsageDay.objects.filter(
+        project_id=quota.project.code, pool_id=quota.pool.code, day__gte=max(days.from_on, quota.from_on)
+    )
+    for end in (days.to_on, quota.to_on):
+        if end is not None:
+            facts = facts.filter(day__lt=end)
+    if quota.model is not None:
+        facts = facts.filter(model_id=quota.model.code)
+    levels = dict(Offering.objects.on(days.from_on).filter(pool=quota.pool).values_list("level", "qos"))
+    if quota.level != rules.NORMAL:
+        facts = facts.filter(qos=levels.get(quota.level, quota.level))
+    else:
+        facts = facts.exclude(qos__in=[qos for level, qos in levels.items() if level != rules.NORMAL])
+    rows = facts.values("day").annotate(total=Sum("milligpu_seconds")).order_by("day").values_list("day", "total")
+    by_day = [(day, Decimal(total) / 86_400_000) for day, total in rows]
+    values = [gpus for _, gpus in by_day]
+    return Use(by_day, rules.nearest_rank(values, 95), max(values, default=None))
+
+
+def expiring(day: date) -> list[tuple[Quota, int]]:
+    """Lines of which the holders are to be told that they end, with the warning (30, 14, 7, 1 days); not those with a successor."""
+    last = day + timedelta(days=rules.WARNING_DAYS[0])
+    lines = Quota.objects.held_on(day).filter(to_on__lte=last, ended_as="").select_related("project", "pool", "model")
+    after = {
+        (*key, from_on)
+        for *key, from_on in Quota.objects.filter(is_void=False, from_on__gt=day).values_list(
+            "project", "pool", "model", "level", "from_on"
+        )
+    }
+    found = []
+    for line in lines:
+        due = rules.warning_due(day, line.to_on)
+        if due is not None and (*_place(line), line.to_on) not in after:
+            found.append((line, due))
+    return found
