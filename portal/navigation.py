@@ -91,6 +91,8 @@ def entries(of: Standing) -> list[Entry]:
         found.append(
             Entry(_("Department statements"), _("Ledger"), "book", reverse("ledger"), ledger, _("Compute ledger"))
         )
+        own = (_("Exports"), _("Exports"), "download", reverse("exports"), frozenset({"exports"}))
+        found.append(Entry(*own, _("Compute ledger")))
     if of.holds("run.view") or of.has_login:
         found.append(Entry(_("Jobs"), _("Jobs"), "list", reverse("jobs"), frozenset({"jobs", "job"}), _("Use compute")))
     if of.holds("usage.view"):

@@ -31,6 +31,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("quality/", include("portal.quality.urls")),
     path("usage/", include("portal.analysis.urls")),
     path("audit/", include("portal.audit.urls")),
+    path("exports/", include("portal.exports.urls")),
     path("me/tokens/", include("governance.tokens.urls")),
     path("api/", include("portal.api.urls")),
     path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),

@@ -13,7 +13,7 @@
   const acts = {
     j: () => walk(1),
     k: () => walk(-1),
-    e: () => document.querySelector("main .acts a[href*='format=csv'], main .acts a[data-export]")?.click(),
+    e: () => document.querySelector("main .acts [data-export]")?.click(),
     "/": () => { const field = document.querySelector("main [data-filter], main .search-form input"); if (field) field.focus(); else window.openPalette?.(); },
     "?": () => document.querySelector("[data-keys-list]")?.click(),
   };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from django.test import Client
@@ -194,6 +195,29 @@ MATRIX += [
     ("usage", f"/usage/?{JUNE}&by=project&format=csv", "get", only(SIGNED_IN)),
     ("usage", f"/usage/?{JUNE}&by=money", "get", always(422) | {ANONYMOUS: 302}),
 ]
+NOBODYS = "/exports/00000000-0000-0000-0000-000000000000/"  # tests/exports have those that are somebody's
+
+
+def exporting(page: str) -> str:
+    """The address that asks for the file of a page."""
+    return f"/exports/?{urlencode({'page': page, 'format': 'csv'})}"
+
+
+MATRIX += [
+    ("exports", "/exports/", "get", only(SIGNED_IN)),
+    ("exports", "/exports/", "post", always(422) | {ANONYMOUS: 302}),  # of no page
+    ("exports", exporting(f"/ledger/vision/{PERIOD}/"), "post", only(VISION)),
+    ("exports", exporting(f"/ledger/search/{PERIOD}/lines/"), "post", only(SEARCH)),
+    ("exports", exporting(f"/jobs/?{JUNE}"), "post", only(SIGNED_IN)),
+    ("exports", exporting("/audit/"), "post", only({"auditor"})),
+    ("exports", exporting("/quality/unattributed/"), "post", only(OPERATIONS)),
+    ("exports", exporting("/catalog/"), "post", only(CATALOGUE)),
+    ("export-file", f"{NOBODYS}file/", "get", only(set())),
+    ("export-file", "/exports/17/file/", "get", only(set())),
+    ("export-file", f"{NOBODYS}file/", "post", always(405) | {ANONYMOUS: 302}),
+    ("export-discard", f"{NOBODYS}discard/", "post", only(set())),
+    ("export-discard", f"{NOBODYS}discard/", "get", always(405) | {ANONYMOUS: 302}),
+]
 MATRIX += [
     ("me", "/me/", "get", only(SIGNED_IN)),
     ("me", "/me/", "post", only(set(), 422)),
@@ -233,7 +257,9 @@ def test_every_door_answers_each_role_as_the_matrix_says(
     doors: Cast, name: str, address: str, method: str, who: str, status: int
 ) -> None:
     client: Client = doors.client(who)
-    response = getattr(client, method)(address_of(address))
+    path, _mark, query = address.partition("?")
+    given = dict(parse_qsl(query)) if name == "exports" and method == "post" else None  # a form, not an address
+    response = client.post(path, given) if given else getattr(client, method)(address_of(address))
     assert response.status_code == status
     if status == 302 and who == ANONYMOUS and name not in {"sign-in", "sign-out"}:
         assert response["Location"].startswith("/sign-in/?next=")

@@ -39,6 +39,7 @@ class Door(APIView):
     out: ClassVar[type[Serializer[Any]]]
     is_list: ClassVar[bool] = False
     writes_with: ClassVar[str] = "write"  # the token scope; reading wants "read"
+    gives_file: ClassVar[tuple[str, ...]] = ()  # media types, where the answer is a file
 
     def see(self, actor: Actor, **where: Any) -> None:
         """Raise NotFound where there is nothing here for the actor."""
@@ -159,6 +160,7 @@ class WriteDoor(Door):
     takes_many: ClassVar[bool] = False  # a list of them
     takes_file: ClassVar[tuple[str, ...]] = ()  # media types, where the body is a file
     takes_etag: ClassVar[bool] = False  # whether If-Match is heard
+    verb: ClassVar[str] = "load"  # names the write of a door that is read as well
     options: ClassVar[type[Query]] = Query  # the parameters of the write
     result: ClassVar[type[Serializer[Any]]]
     capability: ClassVar[str] = ""

@@ -24,6 +24,7 @@ PLACES = {
     "job": _("The job id as the scheduler's accounting has it."),
     "submit": _("The submit time, in seconds since 1970 in UTC."),
     "node": _("The name of the node."),
+    "export": _("The id of the export."),
 }
 PROBLEM = {
     "type": "object",
@@ -99,8 +100,9 @@ class DoorSchema(AutoSchema):
 
     def get_operation_id(self) -> str:
         """The door's name; a door that is read and written has two."""
-        both = isinstance(self.view, OneDoor) and isinstance(self.view, WriteDoor)
-        return f"{self.view.name.replace('-', '_')}{'_load' if both and self._writes else ''}"
+        view: Any = self.view
+        both = isinstance(view, OneDoor | ListDoor) and isinstance(view, WriteDoor)
+        return f"{view.name.replace('-', '_')}{f'_{view.verb}' if both and self._writes else ''}"
 
     def get_tags(self) -> list[str]:
         """The topic in which the door lies."""
@@ -158,8 +160,12 @@ class DoorSchema(AutoSchema):
         return False  # a page is an object
 
     def get_operation(self, *given: Any) -> Any:
-        """With the body of a file, which no serializer can say."""
+        """With the body of a file, sent or answered, which no serializer can say."""
         found = super().get_operation(*given)
+        gives = getattr(self.view, "gives_file", ())
+        if found and gives:
+            content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in gives}
+            found["responses"]["200"] = {"description": str(self.view.title), "content": content}
         kinds = getattr(self.view, "takes_file", ())
         if found and self._writes and kinds:
             body = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
@@ -191,7 +197,7 @@ def finish(result: Any, generator: Any, request: Any, public: bool) -> Any:
                 operation["responses"][status] = {"description": str(said), "content": problem}
             if method == "get":
                 operation["responses"]["304"] = {"description": gettext("You have it already")}
-            if any(one["name"] == "fields" for one in operation.get("parameters", ())):
+            if any(one["name"] == "fields" for one in operation.get("parameters", ())) and method == "get":
                 _named(result, operation["responses"]["200"]).pop("required", None)
             for body in operation.get("requestBody", {}).get("content", {}).values():
                 if "$ref" in (shape := body["schema"].get("items", body["schema"])):

@@ -15,6 +15,7 @@ from governance.usage.ops import api as ops
 from governance.usage.ops import refused
 from governance.work import api as work
 from portal.api import docs, organisation, runs, schema
+from portal.exports import api as exports
 
 DOORS: list[tuple[str, type[Door]]] = [
     ("me", tenants.MeDoor),
@@ -48,6 +49,10 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("work-items", work.WorkDoor),
     ("work-items/retry", work.RetryDoor),
     ("audit-lines", audit.AuditDoor),
+    ("exports", exports.ExportsDoor),
+    ("exports/<str:export>", exports.ExportDoor),
+    ("exports/<str:export>/file", exports.ExportFileDoor),
+    ("exports/<str:export>/discard", exports.ExportDiscardDoor),
 ]
 
 urlpatterns: list[URLPattern] = [

@@ -133,12 +133,16 @@ class NodeList:
 
 def node_list(units: Iterable[Unit], asked: dict[str, str], after: str) -> NodeList:
     """The units that agree with the filters (pool, cluster, model, state, domain, q), by cluster and name, behind `after`."""
-    known = spots()
-    kept = [unit for unit in units if _agrees(unit, asked, known)]
-    kept.sort(key=_cursor)
+    kept = units_of(units, asked)
     behind = [unit for unit in kept if _cursor(unit) > after]
     page = behind[:NODES_A_PAGE]
     return NodeList([node_row(u) for u in page], len(kept), _cursor(page[-1]) if len(behind) > NODES_A_PAGE else "")
+
+
+def units_of(units: Iterable[Unit], asked: dict[str, str]) -> list[Unit]:
+    """All units that agree with the filters, by cluster and name."""
+    known = spots()
+    return sorted((unit for unit in units if _agrees(unit, asked, known)), key=_cursor)
 
 
 def _cursor(unit: Unit) -> str:

@@ -71,6 +71,9 @@ WORK: dict[str, Promise] = {
     "usage.telemetry_all": gettext_lazy("Ask for all telemetry"),
     "ledger.post": gettext_lazy("Post days"),
     "ledger.post_all": gettext_lazy("Ask for all posting"),
+    "notices.mail": gettext_lazy("Mail to a person"),
+    "notices.deliver": gettext_lazy("Send to a channel"),
+    "exports.make": gettext_lazy("Make a file"),
 }
 WORK_STATES: dict[str, Tone] = {
     "waiting": Tone("", "clock", gettext_lazy("Waiting")),

@@ -1,0 +1,83 @@
+"""What can be exported, and which page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+from django.urls import Resolver404, resolve
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from governance.access.actor import Actor
+from governance.errors import N_, BadData
+
+from .sources import ledger, others, runs
+from .sources.asked import Asked
+from .table import Table
+
+Settle = Callable[[Asked, Actor], dict[str, str]]
+Make = Callable[[Asked, Actor], Table]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind: what it is called, the pages (names of addresses) that show it, and where its rows come from."""
+
+    code: str
+    title: str | Promise
+    pages: tuple[str, ...]
+    settle: Settle
+    table: Make
+
+
+KINDS: dict[str, Kind] = {
+    kind.code: kind
+    for kind in (
+        Kind(
+            "ledger-statement",
+            _("Department statement"),
+            ("ledger", "ledger-department"),
+            ledger.settled,
+            ledger.statement,
+        ),
+        Kind("ledger-lines", _("Journal lines"), ("ledger-lines",), ledger.settled_lines, ledger.lines),
+        Kind("runs", _("Jobs"), ("jobs",), runs.settled, runs.runs),
+        Kind("usage", _("Usage analysis"), ("usage",), others.settled_usage, others.usage),
+        Kind(
+            "unattributed",
+            _("Unattributed accounts"),
+            ("quality-unattributed",),
+            others.settled_unattributed,
+            others.unattributed,
+        ),
+        Kind("audit", _("Audit trail"), ("audit",), others.settled_audit, others.audit),
+        Kind("nodes", _("Nodes"), ("catalog",), others.settled_nodes, others.nodes),
+    )
+}
+_BY_PAGE = {page: kind for kind in KINDS.values() for page in kind.pages}
+
+
+def kind_of(code: str) -> Kind:
+    """The kind with this code. Raises BadData."""
+    if code not in KINDS:
+        words = N_("“%(kind)s” is nothing that can be exported. Use one of: %(known)s.")
+        raise BadData(words, kind=code[:100], known=", ".join(KINDS))
+    return KINDS[code]
+
+
+def of_page(address: str) -> tuple[Kind, Mapping[str, str]]:
+    """The kind that a page shows, and what its address asks. Raises BadData for a page that shows none."""
+    parts = urlsplit(address)
+    try:
+        found = resolve(parts.path)
+    except Resolver404:
+        found = None
+    kind = _BY_PAGE.get(found.url_name or "") if found else None
+    if found is None or kind is None:
+        raise BadData(N_("There is nothing to export on this page."))
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    for name in ("format", "page", "cursor", "after", "sort"):
+        given.pop(name, None)
+    return kind, {**given, **{name: str(value) for name, value in found.kwargs.items()}}
