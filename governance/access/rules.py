@@ -43,11 +43,12 @@ SEPARATED = frozenset({Role.AUDITOR, Role.ADMINISTRATOR, Role.SECURITY})
 #: (one's own runs are always seen); operations.view: how collection and background work stand, without anybody's use;
 #: quota.view: what a project holds; quota.award: give and change it (a pool's manager); quota.override: beyond the room there is;
 #: quota.return: give back; offering.change: what is offered, queue rules, how far a pool may be promised;
-#: enforcement.change: let the portal write limits into a scheduler; the site's capabilities are held on the installation.
+#: enforcement.change: let the portal write limits into a scheduler; channels.change: where events are sent to (webhooks, robots);
+#: the site's capabilities are held on the installation.
 CAPABILITIES: dict[Role, frozenset[str]] = {
     Role.MEMBER: frozenset({"usage.view", "money.view", "quota.view"}),
-    Role.LEAD: frozenset({"usage.view", "money.view", "run.view", "quota.view", "quota.return"}),
-    Role.APPROVER: frozenset({"usage.view", "money.view", "run.view", "quota.view", "quota.return"}),
+    Role.LEAD: frozenset({"usage.view", "money.view", "run.view", "quota.view", "quota.return", "channels.change"}),
+    Role.APPROVER: frozenset({"usage.view", "money.view", "run.view", "quota.view", "quota.return", "channels.change"}),
     Role.VIEWER: frozenset({"usage.view", "money.view", "run.view", "quota.view"}),
     Role.CAPACITY_MANAGER: frozenset(
         {"capacity.view", "quota.view", "quota.award", "quota.override", "offering.change"}
@@ -68,7 +69,14 @@ CAPABILITIES: dict[Role, frozenset[str]] = {
     Role.LEADERSHIP: frozenset({"usage.view", "money.view", "capacity.view", "quota.view"}),
     Role.AUDITOR: frozenset({"usage.view", "money.view", "run.view", "operations.view", "audit.view", "quota.view"}),
     Role.ADMINISTRATOR: frozenset(
-        {"organisation.change", "catalogue.change", "records.import", "capacity.view", "operations.view"}
+        {
+            "organisation.change",
+            "catalogue.change",
+            "records.import",
+            "capacity.view",
+            "operations.view",
+            "channels.change",
+        }
     ),
     Role.SECURITY: frozenset({"grants.change"}),
 }

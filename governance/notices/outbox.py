@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, transaction
@@ -22,6 +21,7 @@ from . import registry, rules
 from .channel_models import SITE, WAITING
 from .models import Channel, Choice, Delivery, Happening, Plan
 from .registry import Event, Recipient
+from .wording import zone_of
 
 MAIL, DELIVER = "notices.mail", "notices.deliver"
 LONGEST_FACT = 500
@@ -37,7 +37,8 @@ def publish(
     """Tell the recipients that `event` happened to the object with the code `about`; answers how many were told anew.
 
     Call it within the transaction of the change. A (person, event, object, threshold) is told once: publishing again tells
-    whoever is new. `facts` are plain values for the words of the event; instants as ISO text. Channels of a department, a
+    whoever is new. `facts` are plain values for the words of the event: instants as ISO text under a name that ends in
+    `_at`, words of our own by `wording.words`. Channels of a department, a
     project or the site that want the event get it with its first publishing. KeyError for an event nobody registered,
     RuntimeError outside a transaction.
     """
@@ -98,8 +99,7 @@ def _notices(event: Event, happening: Happening, told: list[Recipient]) -> list[
 
 def due_at(way: str, now: datetime, plan: Plan | None) -> datetime | None:
     """When mail of this way is due for a person with this plan."""
-    zone = ZoneInfo((plan.time_zone if plan else "") or registry.usual_zone())
-    return rules.mail_due_at(way, now, zone, plan.digest_hour if plan else rules.DIGEST_HOUR)
+    return rules.mail_due_at(way, now, zone_of(plan), plan.digest_hour if plan else rules.DIGEST_HOUR)
 
 
 def _deliveries(event: Event, happening: Happening) -> list[int]:

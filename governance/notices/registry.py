@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from governance.access.actor import Actor
@@ -85,6 +86,10 @@ GROUPS: dict[str, Group] = {}
 EVENTS: dict[str, Event] = {}
 KINDS: dict[str, Kind] = {}
 SCOPES: dict[str, Scope] = {}
+#: The event that tells that work of a kind fails, its key being the object's code; all others are told by work.failing.
+FAILING: dict[str, str] = {}
+#: What looks now and then whether something is to be told that no action of its own tells; each may run any number of times.
+WATCHES: list[Callable[[datetime], object]] = []
 _holders: list[Callable[[str], list[Recipient]]] = []
 _zone: list[Callable[[], str]] = []
 

@@ -10,8 +10,10 @@ from django.urls import reverse
 from governance.access.actor import Actor
 from governance.catalogue.models import Cluster
 from governance.errors import N_
-from governance.notices.registry import OWN, Codes, Event, Kind, register
+from governance.notices.registry import FAILING, OWN, WATCHES, Codes, Event, Kind, register
 from governance.notices.rules import AT_ONCE
+
+from .watches import quarantine_grew, unattributed_use
 
 
 def _visible(actor: Actor, codes: Codes) -> Iterable[str]:
@@ -37,6 +39,8 @@ def _intake(about: str, facts: Mapping[str, Any]) -> str:
     return reverse("ops-cluster", args=[facts["cluster"]])
 
 
+FAILING["usage.pull"] = "usage.pull_failing"
+WATCHES.extend([quarantine_grew, unattributed_use])
 register(
     Kind("cluster", visible=_visible, url=lambda code: reverse("ops-cluster", args=[code]), show=_show),
     Event(
@@ -75,15 +79,19 @@ register(
         "operations",
         "cluster",
         N_("Records of %(cluster)s went into quarantine: %(count)s"),
-        {"": N_("They are in no figure until they can be read. The first reason: %(reason)s")},
+        {"": N_("They are in no figure until they can be read. The page says why each could not be.")},
         url=_quarantine,
     ),
     Event(
         "usage.unattributed",
         "operations",
         "cluster",
-        N_("Use on %(cluster)s that no project claims: %(hours)s GPU-hours on %(day)s"),
-        {"": N_("It is %(share)s%% of the day. Map its accounts to projects; the past moves with them.")},
+        N_("Use on %(cluster)s that no project claims: %(hours)s GPU-hours"),
+        {
+            "": N_(
+                "In the week to %(day)s it is %(share)s%% of the cluster's use. Map its accounts to projects; the past moves with them."
+            )
+        },
         url=_unattributed,
     ),
 )

@@ -11,6 +11,7 @@ from django.db import connection
 from governance.notices import registry
 from governance.notices.registry import Event
 from governance.notices.rules import AT_ONCE
+from tests.notices.receiver import Receiver, receiving
 
 
 @pytest.fixture
@@ -53,3 +54,12 @@ def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         yield
         _empty()
         connection.close()
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    """A receiver on this machine, to which channels may send here."""
+    settings.CHANNELS_LOCAL = True
+    settings.CHANNELS_DEADLINE_SECONDS = 2.0
+    with receiving() as found:
+        yield found
