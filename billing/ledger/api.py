@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -180,13 +179,10 @@ class LinesDoor(ListDoor):
         self, actor: Actor, asked: dict[str, Any], after: paging.Place | None, limit: int, **where: Any
     ) -> paging.Page:
         """By day and id."""
-        behind = None if after is None else (date.fromisoformat(after[0]), int(after[1]))
-        department = asked.get("department")
-        found = reads.lines_behind(
-            behind, asked["period"], actor=actor, department=department, limit=limit + 1, **_narrowing(asked)
+        turn, department = paging.Turn(after), asked.get("department")
+        return reads.lines(
+            asked["period"], actor=actor, department=department, limit=limit, turn=turn, **_narrowing(asked)
         )
-        shown = found[:limit]
-        return paging.Page(shown, [shown[-1].used_on, shown[-1].id] if len(found) > limit else None)
 
 
 class BalanceRow(serializers.Serializer[Any]):

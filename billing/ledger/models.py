@@ -93,6 +93,8 @@ class Line(models.Model):
         indexes = [
             models.Index(name="line_department_day", fields=["department", "used_on"]),
             models.Index(name="line_cluster_day", fields=["cluster", "used_on"]),
+            models.Index(name="line_in_order", fields=["used_on", "id"], condition=Q(account_kind="department")),
+            models.Index(name="line_project_day", fields=["project", "used_on"]),
         ]
 
 

@@ -14,6 +14,7 @@ from governance.access.actor import Actor, require
 from governance.access.memory import remembered
 from governance.catalogue.models import AcceleratorModel, Cluster, Pool
 from governance.catalogue.reads import installation
+from governance.doors import paging
 from governance.errors import N_, BadData
 from governance.tenants.models import UNATTRIBUTED, Project, department_tree
 from governance.usage.models import Watermark
@@ -292,18 +293,19 @@ class JournalLine(NamedTuple):
 
 
 def lines(
-    period: str, *, actor: Actor, department: str | None = None, limit: int = 500, offset: int = 0, **filters: str
-) -> list[JournalLine]:
-    """Lines of the journal used in the period, that the actor may see, in the order of their days. `user` is part of a line, so another
-    person's lines need more than membership."""
-    return _lines(_query(period, ("user",), department, filters, actor), actor, limit, offset)
-
-
-def lines_behind(
-    place: tuple[date, int] | None, period: str, *, actor: Actor, department: str | None, limit: int, **filters: str
-) -> list[JournalLine]:
-    """The same, behind the line of that day and id; None: from the first."""
-    return _lines(_query(period, ("user",), department, filters, actor), actor, limit, 0, place)
+    period: str,
+    *,
+    actor: Actor,
+    limit: int,
+    turn: paging.Turn = paging.Turn(),
+    department: str | None = None,
+    **filters: str,
+) -> paging.Page:
+    """A page of the JournalLines used in the period, that the actor may see, in the order of their days. `user` is part of a line,
+    so another person's lines need more than membership."""
+    question, given = _question(_query(period, ("user",), department, filters, actor), actor, turn)
+    found = [JournalLine(*row) for row in _rows(f"{question} LIMIT %s", [*given, limit + 1])]
+    return paging.cut(found, lambda line: [line.used_on, line.id], turn, limit)
 
 
 def lines_question(
@@ -313,24 +315,21 @@ def lines_question(
     return _question(_query(period, ("user",), department, filters, actor), actor)
 
 
-def _question(query: Query, actor: Actor, behind: tuple[date, int] | None = None) -> tuple[str, list[Any]]:
+def _question(query: Query, actor: Actor, turn: paging.Turn = paging.Turn()) -> tuple[str, list[Any]]:
     where, given = conditions(query, LINE_COLUMNS, actor, "money.view")
-    if behind is not None:
-        where, given = f"{where} AND (l.used_on, l.id) > (%s, %s)", [*given, *behind]
+    if turn.place is not None:
+        where, given = (
+            f"{where} AND (l.used_on, l.id) {'<' if turn.is_back else '>'} (%s::date, %s)",
+            [*given, *turn.place],
+        )
+    way = "DESC" if turn.is_back else "ASC"
     statement = f"""
         SELECT l.used_on, e.period_id, e.revision, e.kind, e.reason, e.posted_at, l.department, l.project, l."user", l.pool, l.model, l.qos,
             l.band, l.cluster, l.measure, l.quantity, l.share_percent, l.unit_price, l.amount, l.id
         FROM line AS l JOIN entry AS e ON e.id = l.entry_id
         WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {where}
-        ORDER BY l.used_on, l.id"""
+        ORDER BY l.used_on {way}, l.id {way}"""
     return statement, [*query.span, *given]
-
-
-def _lines(
-    query: Query, actor: Actor, limit: int, offset: int, behind: tuple[date, int] | None = None
-) -> list[JournalLine]:
-    statement, given = _question(query, actor, behind)
-    return [JournalLine(*row) for row in _rows(f"{statement} LIMIT %s OFFSET %s", [*given, limit, offset])]
 
 
 class Balance(NamedTuple):

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from governance.access.actor import Actor
 from governance.catalogue.models import Pool
+from governance.doors import paging
 from governance.errors import N_, BadData
 from governance.tenants.models import department_tree, held_departments
 from governance.usage.tables import csv_file
@@ -28,7 +29,8 @@ from .pages import ALL, FILTERS, SPECIAL, SWITCH, WORDS, Place, ShownRow, Table,
 from .rules import UNITS, Span, month_of
 from .statement import UNATTRIBUTED, Statement
 
-LINES_A_PAGE = 200
+LINES = "ledger-lines"
+LINES_A_PAGE = 100
 HOURS = (
     "gpu_hours",
     "card_hours",
@@ -104,14 +106,9 @@ def department(request: HttpRequest, department: str, period: str) -> HttpRespon
 def lines(request: HttpRequest, department: str, period: str) -> HttpResponse:
     """The journal lines of a key: what was charged on which day, at which price, and which of them correct others."""
     place = Place(department, period, "project", filters_of(request))
-    page = _page_number(request)
+    turn = paging.turned(request.GET.get("cursor", ""), LINES)
     found = reads.lines(
-        period,
-        actor=_actor(request),
-        department=_code(department),
-        limit=LINES_A_PAGE + 1,
-        offset=(page - 1) * LINES_A_PAGE,
-        **place.filters,
+        period, actor=_actor(request), department=_code(department), limit=LINES_A_PAGE, turn=turn, **place.filters
     )
     shown = [
         {
@@ -120,20 +117,17 @@ def lines(request: HttpRequest, department: str, period: str) -> HttpResponse:
             "measure": MEASURES.get(line.measure, line.measure),
         }
         | {"hours": Decimal(line.quantity) / UNITS[line.measure] if line.measure in UNITS else Decimal(line.quantity)}
-        for line in found[:LINES_A_PAGE]
+        for line in found.rows
     ]
     name = department_name(department)
-    here = place.lines_url(place.filters)
     context = {
         "name": name,
         "crumbs": [*_crumbs(name, place, linked=True), {"label": _("Journal lines")}],
         "period": period,
         "chips": chips(place, to_lines=True),
         "lines": shown,
-        "sum_on_page": sum((line.amount for line in found[:LINES_A_PAGE]), Decimal(0)),
-        "page": page,
-        "previous_url": f"{here}&page={page - 1}" if page > 1 else "",
-        "next_url": f"{here}&page={page + 1}" if len(found) > LINES_A_PAGE else "",
+        "sum_on_page": sum((line.amount for line in found.rows), Decimal(0)),
+        **paging.links(found, LINES, place.filters),
         "back_url": place.url(filters=place.filters),
     }
     return render(request, "ledger/lines.html", context)
@@ -188,13 +182,6 @@ def _actor(request: HttpRequest) -> Actor:
 
 def _code(department: str) -> str | None:
     return None if department == ALL else department
-
-
-def _page_number(request: HttpRequest) -> int:
-    try:
-        return max(int(request.GET.get("page", "1")), 1)
-    except ValueError:
-        return 1
 
 
 def _context(found: Statement, place: Place, rows: Sequence[ShownRow]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from governance.schedulers.records import Outcome
 from governance.tenants.models import Login
 from governance.tenants.reach import rows_within
 
-from . import reads
+from . import listing
 from .models import CapacityDay, MetricDefinition, UsageDay
 from .outages import enter_state
 from .views import LONGEST_DAYS
@@ -90,19 +90,19 @@ class RunsDoor(ListDoor):
 
     name = "api-runs"
     title = _("Runs behind a figure")
-    says = _("The runs that used something in some days, the largest first; their sums are the figure.")
+    says = _(
+        "The runs that used something in some days, newest submit first; their sums are the figure."
+        " A page that is not the last may be short."
+    )
     query, out = RunsQuery, RunRow
 
     def page(
         self, actor: Actor, asked: dict[str, Any], after: paging.Place | None, limit: int, **where: Any
     ) -> paging.Page:
-        """In the order of the page of jobs: by use, which a cursor keeps as negative numbers."""
+        """As on the page of jobs: newest submit first."""
         low, high = asked.pop("from_on"), asked.pop("to_on")
         asked.pop("fields", None)
-        begin = 0 if after is None else int(after[0])
-        found = reads.runs(low, high, actor=actor, limit=begin + limit, **asked)
-        following = [begin + limit] if found.is_cut else None
-        return paging.Page(found.shown[begin:], following)
+        return listing.runs(low, high, actor=actor, limit=limit, turn=paging.Turn(after), **asked)
 
 
 class UsageRow(serializers.Serializer[Any]):

@@ -73,6 +73,16 @@ def _at(day: date, clock: str, zone: ZoneInfo) -> datetime:
     return datetime.combine(day, time.fromisoformat(clock), zone).astimezone(UTC)
 
 
+def counted_milli(gpu_milli: int | None, gpu_type: str) -> int:
+    """Thousandths of a card that a run is counted with in all: those of its typed parts where it has several.
+
+    The same whichever pools and models they are counted in.
+    """
+    if not gpu_milli or ("+" not in gpu_type and ":" not in gpu_type):
+        return gpu_milli or 0
+    return sum(int(piece.rpartition(":")[2]) for piece in gpu_type.split("+"))
+
+
 #: Reasons, by their beginnings, that say a run waited for its own quota or for something else than capacity.
 #: From Slurm's reason codes; the last reason other than Resources and Priority stands in the accounting record.
 QUOTA_REASONS = (

@@ -22,16 +22,19 @@ from django.utils.translation import gettext_lazy
 from governance.access.actor import Actor
 from governance.catalogue.models import NO_MODEL, UNASSIGNED_POOL, UNKNOWN_MODEL
 from governance.catalogue.reads import installation
+from governance.doors import paging
 from governance.errors import N_, BadData
 from governance.schedulers.records import Flag, Outcome
 from governance.tenants.models import UNATTRIBUTED
 
-from . import reads
+from . import listing, reads
 from .models import Run, Watermark
 from .tables import Cell, csv_file
 
 FILTERS = ("department", "project", "pool", "model", "qos", "user", "account", "outcome", "cluster")
-LISTED = 200
+LIST = "jobs"
+LISTED = 50
+LINES_OF_A_FILE = 10_000
 RECENT_DAYS = 7
 LONGEST_DAYS = 366
 
@@ -80,22 +83,24 @@ UNKNOWN_OUTCOME = Tone("", "warn", gettext_lazy("Unknown"))
 
 @login_required
 def jobs(request: HttpRequest) -> HttpResponse:
-    """The runs that used something in some days, largest first, narrowed by the query string."""
+    """The runs that used something in some days, newest first, a page at a time, narrowed by the query string."""
     zone = ZoneInfo(installation().time_zone)
     first_on, last_on = days_of(request, zone)
     filters = {name: request.GET[name] for name in FILTERS if name in request.GET}
-    found = reads.runs(first_on, last_on, actor=_actor(request), limit=LISTED, **filters)
-    shown = [
-        {"use": use, "run": use.run, "tone": _tone(use.run), "gpu_hours": _gpu_hours(use.milligpu_seconds)}
-        for use in found.shown
-    ]
-    if request.GET.get("format") == "csv":
-        return _csv(first_on, last_on, found.shown)
+    turn = paging.turned(request.GET.get("cursor", ""), LIST)
+    as_file = request.GET.get("format") == "csv"
+    limit = LINES_OF_A_FILE if as_file else LISTED
+    found = listing.runs(first_on, last_on, actor=_actor(request), limit=limit, turn=turn, **filters)
+    if as_file:
+        return _csv(first_on, last_on, found.rows)
     days = {"from": first_on.isoformat(), "to": last_on.isoformat()}
     context: dict[str, Any] = {
         "crumbs": [{"label": _("Jobs")}],
-        "found": found,
-        "shown": shown,
+        "shown": [
+            {"use": use, "run": use.run, "tone": _tone(use.run), "gpu_hours": _gpu_hours(use.milligpu_seconds)}
+            for use in found.rows
+        ],
+        **paging.links(found, LIST, {**days, **filters}),
         "days": days,
         "filters": filters,
         "chips": [_chip(name, days, filters) for name in filters],
