@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from governance.schedulers.limits import LimitPort
 from governance.schedulers.live import Scheduler, SourceFault
+from governance.schedulers.slurm.commands import SlurmCommands
 from governance.schedulers.slurm.connect import connect_commands
+from governance.schedulers.slurm.limiting import SlurmLimits
 from governance.schedulers.slurm.rest_connect import connect_rest
 
 Connect = Callable[[str, Mapping[str, Any]], Scheduler]
@@ -30,3 +33,14 @@ def connect(kind: str, *, name: str, connection: Mapping[str, Any]) -> Scheduler
     if kind not in SCHEDULERS:
         raise SourceFault("unknown_kind", kind=kind, known=sorted(SCHEDULERS))
     return SCHEDULERS[kind](name, connection)
+
+
+def limit_port(kind: str, *, name: str, connection: Mapping[str, Any]) -> LimitPort:
+    """Where limits of that cluster are set; nothing is asked of it yet.
+
+    Raises SourceFault: as `connect`, and "no_limits" for a kind over which none are set.
+    """
+    scheduler = connect(kind, name=name, connection=connection)
+    if not isinstance(scheduler, SlurmCommands):
+        raise SourceFault("no_limits", kind=kind)
+    return SlurmLimits(scheduler)

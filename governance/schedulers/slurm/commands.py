@@ -70,7 +70,7 @@ class SlurmCommands:
         self.cluster = cluster
         self._bin_dir = bin_dir
         self._patience = patience
-        self._short = short
+        self.short = short
 
     def command(self, name: str, *arguments: str, plain: bool = False) -> list[str]:
         """The words of a Slurm command; sacctmgr has no -M and names the cluster in its question. `plain`: no cluster."""
@@ -79,7 +79,7 @@ class SlurmCommands:
 
     def ask(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str] = ENV) -> str:
         """All that a short command prints. Raises SourceFault."""
-        return text(self.runner, argv, env=env, patience=self._short, stdin=stdin)
+        return text(self.runner, argv, env=env, patience=self.short, stdin=stdin)
 
     def _lines(self, argv: list[str]) -> Iterator[str]:
         return lines(self.runner, argv, env=ENV, patience=self._patience)

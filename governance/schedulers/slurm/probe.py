@@ -75,7 +75,7 @@ def _host(slurm: SlurmCommands) -> Iterator[Finding]:
         yield Finding("commands_present", "ok", {"version": version})
 
 
-def _settings(printed: str) -> Config:
+def settings(printed: str) -> Config:
     """`Name = value` lines, names lower-cased; the first of a name counts."""
     found: Config = {}
     for line in printed.splitlines():
@@ -85,7 +85,7 @@ def _settings(printed: str) -> Config:
     return found
 
 
-def _names(value: str) -> set[str]:
+def names(value: str) -> set[str]:
     return {part.strip().lower() for part in value.split(",") if part.strip().lower() not in _WITHOUT_DETAIL}
 
 
@@ -124,7 +124,7 @@ class _Probe:
         return found
 
     def _controller(self) -> Iterator[Finding]:
-        self.controller = _settings(self.slurm.ask(*self.slurm.command("scontrol", "show", "config")))
+        self.controller = settings(self.slurm.ask(*self.slurm.command("scontrol", "show", "config")))
         yield Finding("controller_answers", "ok", {"cluster": self.controller.get("clustername", "")})
 
     def _accounting(self) -> Iterator[Finding]:
@@ -140,12 +140,12 @@ class _Probe:
             return
         if not chosen and len(known) > 1:
             yield Finding("several_clusters", "warning", {"known": ", ".join(known)})
-        self.database = _settings(self.slurm.ask(*self.slurm.command("sacctmgr", "show", "config")))
+        self.database = settings(self.slurm.ask(*self.slurm.command("sacctmgr", "show", "config")))
         self.login = self.slurm.ask("id", "-un").strip()
 
     def _cards(self) -> Iterator[Finding]:
         tracked = self.controller.get("accountingstoragetres", "")
-        counted = _names(tracked)
+        counted = names(tracked)
         types: dict[str, int] = {}
         for node in self.slurm.nodes():
             for kind, number in node.gpus if isinstance(node, NodeRecord) else ():
@@ -164,7 +164,7 @@ class _Probe:
 
     def _enforcement(self) -> Iterator[Finding]:
         enforce = self.controller.get("accountingstorageenforce", "")
-        on = _names(enforce)
+        on = names(enforce)
         detail = {"enforce": enforce or "none"}
         if not on & {"limits", "safe", "all"}:
             yield Finding("limits_not_enforced", "warning", detail)
@@ -195,7 +195,7 @@ class _Probe:
     def _jobs_seen(self) -> Iterator[Finding]:
         users = set(self.slurm.column("User", Window(self.now - SAMPLED_DAYS * DAY, self.now))) - {""}
         private = ",".join(
-            sorted(_names(self.controller.get("privatedata", "")) | _names(self.database.get("privatedata", "")))
+            sorted(names(self.controller.get("privatedata", "")) | names(self.database.get("privatedata", "")))
         )
         detail = {"login": self.login, "users": len(users), "days": SAMPLED_DAYS, "private": private or "none"}
         others = users - {self.login}
