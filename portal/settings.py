@@ -222,6 +222,7 @@ CELERY_TASK_ROUTES = {
     "notices.mail": {"queue": "notify"},
     "notices.deliver": {"queue": "notify"},
     "notices.sweep": {"queue": "notify"},
+    "account.reset": {"queue": "notify"},
 }
 CELERY_BEAT_SCHEDULER = "portal.beat.LeasedScheduler"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
@@ -281,6 +282,9 @@ API_UPLOAD_MIB = int(os.environ.get("STEELYARD_API_UPLOAD_MIB", 64))
 #: Where files of exports are kept, and for how many days. Every host that serves pages or makes files needs the same folder.
 EXPORTS_FOLDER = os.environ.get("STEELYARD_EXPORTS") or str(embedded.home() / "exports")
 EXPORT_DAYS = float(os.environ.get("STEELYARD_EXPORT_DAYS", 7))
+
+#: How large the site is, where nobody chose it on the page or in the organisation file: see portal/profile/rules.py.
+PROFILE = os.environ.get("STEELYARD_PROFILE", "")
 
 #: Only days wholly behind the metered instant by this much are posted; newer ones are shown as accrued.
 POSTING_GRACE_SECONDS = int(os.environ.get("STEELYARD_POSTING_GRACE_SECONDS", 2 * 3600))

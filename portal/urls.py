@@ -5,12 +5,17 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from portal import health, home, jobs, metrics, views
+from portal.account import reset_views as resets
 from portal.account import views as account
 from portal.search import views as search
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("sign-in/", account.SignIn.as_view(), name="sign-in"),
+    path("sign-in/forgotten/", resets.forgotten, name="reset"),
+    path("sign-in/forgotten/sent/", resets.sent, name="reset-sent"),
+    path("sign-in/new-password/done/", resets.done, name="reset-done"),
+    path("sign-in/new-password/<uidb64>/<token>/", resets.SetPassword.as_view(), name="reset-set"),
     path("sign-out/", account.sign_out, name="sign-out"),
     path("me/", account.me, name="me"),
     path("me/password/", account.password, name="me-password"),
@@ -32,6 +37,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("usage/", include("portal.analysis.urls")),
     path("audit/", include("portal.audit.urls")),
     path("exports/", include("portal.exports.urls")),
+    path("site/profile/", include("portal.profile.urls")),
     path("me/tokens/", include("governance.tokens.urls")),
     path("api/", include("portal.api.urls")),
     path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),

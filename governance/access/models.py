@@ -48,3 +48,27 @@ class SignInFailure(models.Model):
         db_table = "sign_in_failure"
         constraints = [models.UniqueConstraint(name="sign_in_failure_once", fields=["username", "address"])]
         indexes = [models.Index(name="sign_in_failure_last", fields=["last_at"])]
+
+
+class SignInPlace(models.Model):
+    """From where a person has signed in before: an address, of IPv6 its network."""
+
+    person = models.ForeignKey("access.Person", on_delete=models.CASCADE, related_name="+")
+    address = models.CharField(max_length=64)
+    last_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "sign_in_place"
+        constraints = [models.UniqueConstraint(name="sign_in_place_once", fields=["person", "address"])]
+
+
+class ResetAsked(models.Model):
+    """Somebody asked for another password for this name; it waits for the mail, whether or not there is such a person."""
+
+    typed = models.CharField(max_length=254)
+    address = models.CharField(max_length=64)
+    language = models.CharField(max_length=10)
+    at = models.DateTimeField(db_default=models.functions.Now())
+
+    class Meta:
+        db_table = "reset_asked"

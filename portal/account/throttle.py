@@ -17,7 +17,19 @@ def locked(username: str, address: str, now: datetime) -> SignInFailure:
 
     Two at once would otherwise both be looked at before either is counted.
     """
-    key = {"username": username.strip().casefold()[:150], "address": address[:64]}
+    return _locked(username.strip().casefold()[:150], address[:64], now)
+
+
+def locked_resets(typed: str, address: str, now: datetime) -> list[SignInFailure]:
+    """The rows that count how often a password was asked for: from this address, and for this name from anywhere.
+
+    What is typed begins with no space, so these are no usernames.
+    """
+    return [_locked(" reset", address[:64], now), _locked(f" reset {typed.strip().casefold()}"[:150], "", now)]
+
+
+def _locked(username: str, address: str, now: datetime) -> SignInFailure:
+    key = {"username": username, "address": address}
     SignInFailure.objects.filter(last_at__lt=now - FORGOTTEN_AFTER).delete()
     SignInFailure.objects.bulk_create([SignInFailure(**key, last_at=now)], ignore_conflicts=True)
     return SignInFailure.objects.select_for_update().get(**key)

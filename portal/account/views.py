@@ -61,6 +61,7 @@ class SignIn(LoginView):
         response = super().form_valid(form)
         sessions.begin(self.request.session)
         person = form.get_user()
+        actions.note_sign_in(person, self.request.META.get("REMOTE_ADDR", ""), timezone.now())
         for preference, cookie in preferences.COOKIES.items():
             chosen = getattr(person, preference)
             if chosen and cookie not in self.request.COOKIES:

@@ -73,6 +73,7 @@ WORK: dict[str, Promise] = {
     "ledger.post_all": gettext_lazy("Ask for all posting"),
     "notices.mail": gettext_lazy("Mail to a person"),
     "notices.deliver": gettext_lazy("Send to a channel"),
+    "account.reset": gettext_lazy("Mail links for a new password"),
     "exports.make": gettext_lazy("Make a file"),
 }
 WORK_STATES: dict[str, Tone] = {
