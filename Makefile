@@ -2,7 +2,7 @@
 #
 #   make up PORT=8001             another port
 #   make up ARGS="--no-demo"      further arguments of `manage.py up`
-#   make test ARGS="tests/embedded -x"
+#   make test ARGS="tests/embedded -x" WORKERS=0
 #   PYTHON=/path/to/python3.12    the Python that makes .venv (3.11 or newer)
 
 .POSIX:
@@ -12,6 +12,8 @@ PYTHON = $$(for name in python3 python3.14 python3.13 python3.12 python3.11; do 
 	if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$name"; exit; fi; \
 	done; echo python3)
 ARGS =
+# Processes that run the tests side by side, a file at a time; each has a database of its own.
+WORKERS = auto
 PY = .venv/bin/python
 # What only reads code must not start a database: mypy's plugin loads the settings.
 NO_DATABASE = DATABASE_URL=postgresql://nobody@127.0.0.1:9/none BROKER_URL=memory://
@@ -34,7 +36,7 @@ up: runtime
 
 test: dev
 	@$(NO_DATABASE) $(PY) manage.py compile_messages
-	@$(PY) -m pytest -m "not slurm and not cluster" $(ARGS)
+	@$(PY) -m pytest -m "not slurm and not cluster" -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-live: dev
 	@$(NO_DATABASE) $(PY) manage.py compile_messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,14 @@ from hypothesis import settings as hypothesis_settings
 from tests.slurm.job_mix import mix  # noqa: F401  (one lab and one mix of jobs for all tests of a session)
 from tests.slurm.labs import slurmlab_up  # noqa: F401
 
-# A busy machine is no fault: outcomes are asserted, times are measured by the bench.
-hypothesis_settings.register_profile("steelyard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is no fault: outcomes are asserted, times are measured by the bench. Where a change is judged (CI), the examples are the
+# same each time, so that it is judged by itself; everywhere else new ones are looked for.
+hypothesis_settings.register_profile(
+    "steelyard",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
 hypothesis_settings.load_profile("steelyard")
 
 if TYPE_CHECKING:

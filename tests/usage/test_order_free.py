@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -84,12 +85,20 @@ class _Undo(Exception):
     pass
 
 
+@pytest.fixture(scope="module", autouse=True)
+def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The company is declared once: no example changes it but within its own savepoint."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        declare()
+        yield
+        transaction.set_rollback(True)
+
+
 def in_fresh_books(work: Any) -> Any:
     """Do it in the company's empty books and leave nothing behind."""
     found: list[Any] = []
     try:
         with transaction.atomic(), tempfile.TemporaryDirectory() as folder:
-            declare()
             found.append(work(Path(folder)))
             with connection.cursor() as cursor:
                 cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
