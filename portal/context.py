@@ -54,6 +54,7 @@ def _of_reader(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "density": actor.person.density if actor.person else "",
         "session_left": sessions.left(request.session),
         "through": standing.through,
+        "hidden": standing.hidden,
         "zone": standing.zone,
     }
 

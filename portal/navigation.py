@@ -16,6 +16,8 @@ from governance.access.actor import Actor
 from governance.access.rules import CAPABILITIES, Role
 from governance.catalogue.reads import installation
 from governance.tenants.models import held_today
+from portal.profile import reads as profile
+from portal.profile.rules import ENTRIES
 
 ROLE_NAMES: dict[str, str | Promise] = {
     Role.MEMBER: _("Member"),
@@ -64,6 +66,7 @@ class Standing:
     roles: frozenset[str]
     has_login: bool
     through: datetime | None  # the earliest cluster's metered instant, exclusive
+    hidden: frozenset[str] = frozenset()  # parts that the site's profile leaves out
 
     @property
     def role_names(self) -> list[str | Promise]:
@@ -79,12 +82,18 @@ def standing(actor: Actor) -> Standing:
     """How the actor stands today. Logins are asked for only where no role shows any runs or use."""
     roles = frozenset(held.role for held in held_today(actor))
     zone = ZoneInfo(installation().time_zone)
-    found = Standing(zone, roles, has_login=True, through=through())
+    found = Standing(zone, roles, has_login=True, through=through(), hidden=profile.hidden())
     return found if found.holds("usage.view") else replace(found, has_login=bool(own_logins(actor)))
 
 
 def entries(of: Standing) -> list[Entry]:
-    """The entries for somebody who stands so."""
+    """The entries for somebody who stands so, without those that the site's profile leaves out."""
+    left_out = {ENTRIES[part] for part in of.hidden & ENTRIES.keys()}
+    return [entry for entry in all_entries(of) if not entry.views & left_out]
+
+
+def all_entries(of: Standing) -> list[Entry]:
+    """The entries for somebody who stands so, whatever the size of the site: search finds all of them."""
     found = [Entry(_("Home"), _("Home"), "home", reverse("home"), frozenset({"home"}))]
     if of.holds("usage.view"):
         ledger = frozenset({"ledger", "ledger-department", "ledger-lines"})
@@ -143,4 +152,6 @@ def reference_entries(of: Standing) -> list[Entry]:
         file = frozenset({"reference-organisation"})
         url = reverse("reference-organisation")
         found.append(Entry(_("Organisation file"), _("Organisation"), "download", url, file))
+        site = frozenset({"site-profile"})
+        found.append(Entry(_("Site profile"), _("Profile"), "server", reverse("site-profile"), site))
     return found

@@ -204,6 +204,8 @@ def exporting(page: str) -> str:
 
 
 MATRIX += [
+    ("site-profile", "/site/profile/", "get", only({"administrator"})),
+    ("site-profile", "/site/profile/?profile=moon", "post", only(set()) | {"administrator": 302}),  # chooses none
     ("exports", "/exports/", "get", only(SIGNED_IN)),
     ("exports", "/exports/", "post", always(422) | {ANONYMOUS: 302}),  # of no page
     ("exports", exporting(f"/ledger/vision/{PERIOD}/"), "post", only(VISION)),

@@ -85,11 +85,11 @@ NODE_TERMS = Table(
 
 @transaction.atomic
 def set_installation(values: Values, *, actor: Actor) -> bool:
-    """Set time zone, currency or bands of the installation; answers whether anything changed."""
+    """Set time zone, currency, bands or profile of the installation; answers whether anything changed."""
     require(actor, "organisation.change")
     Installation.objects.get_or_create(pk=1)
     row = Installation.objects.select_for_update().get(pk=1)
-    before = {word: getattr(row, word) for word in ("time_zone", "currency", "bands")}
+    before = {word: getattr(row, word) for word in ("time_zone", "currency", "bands", "profile")}
     after = {**before, **values}
     if after == before:
         return False

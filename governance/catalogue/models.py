@@ -65,10 +65,18 @@ class Installation(models.Model):
     bands = models.JSONField(
         default=list
     )  # [{"code": "day", "from": "07:00", "to": "22:00"}, {"code": "night"}]; [] is one band "day"
+    PROFILES = ("single", "shared", "pooled", "network", "industrial")
+    profile = models.CharField(max_length=16, blank=True, default="")  # the size of the site; "" where nobody chose one
 
     class Meta:
         db_table = "installation"
-        constraints = [models.CheckConstraint(name="installation_is_one_row", condition=Q(id=1))]
+        constraints = [
+            models.CheckConstraint(name="installation_is_one_row", condition=Q(id=1)),
+            models.CheckConstraint(
+                name="installation_profile_known",
+                condition=Q(profile__in=("", "single", "shared", "pooled", "network", "industrial")),
+            ),
+        ]
         permissions = [
             (role, role)
             for role in (

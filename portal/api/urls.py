@@ -16,6 +16,7 @@ from governance.usage.ops import refused
 from governance.work import api as work
 from portal.api import docs, organisation, runs, schema
 from portal.exports import api as exports
+from portal.profile import api as profile
 
 DOORS: list[tuple[str, type[Door]]] = [
     ("me", tenants.MeDoor),
@@ -49,6 +50,7 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("work-items", work.WorkDoor),
     ("work-items/retry", work.RetryDoor),
     ("audit-lines", audit.AuditDoor),
+    ("site-profile", profile.ProfileDoor),
     ("exports", exports.ExportsDoor),
     ("exports/<str:export>", exports.ExportDoor),
     ("exports/<str:export>/file", exports.ExportFileDoor),

@@ -25,6 +25,7 @@ from governance.tenants.models import day_of_today
 from governance.usage.ops.words import NODE_STATES
 from portal.context import standing_of
 from portal.navigation import Standing
+from portal.profile.rules import left_out
 
 from . import actions, capacity, heat, nodes, shown
 from .estate import Estate, PoolNow, domains_of, estate, spots
@@ -54,6 +55,8 @@ def catalogue(request: HttpRequest) -> HttpResponse:
         "models_count": len({u.model for u in of.everything.units if u.cards}),
         "clusters_count": len({pool.cluster for pool in of.pools.values()}),
     }
+    counts = {"pools": len(of.pools), "models": context["models_count"], "clusters": context["clusters_count"]}
+    context["hidden"] = left_out(standing.hidden, counts)
     context |= {"overview": _overview, "models": _models, "clusters": _clusters, "nodes": _nodes}[view](
         request, of, standing, actor
     )

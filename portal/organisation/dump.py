@@ -96,7 +96,8 @@ def _number(amount: Decimal, places: int = 0) -> str:
 
 def _settings(state: State) -> dict[str, Any]:
     values = state.installation
-    return {**values, "bands": [Row(band) for band in values["bands"]]}
+    found = {**values, "bands": [Row(band) for band in values["bands"]]}
+    return {name: value for name, value in found.items() if value != ""}
 
 
 def _project(state: State, code: str, values: Values) -> dict[str, Any]:

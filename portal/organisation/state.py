@@ -50,14 +50,19 @@ class State:
 
     @property
     def installation(self) -> Values:
-        """Time zone, currency, bands."""
+        """Time zone, currency, bands, profile."""
         return self.things["installation"][INSTALLATION]
 
 
 def current() -> State:
     """What the tables say now, in a fixed number of queries."""
     row = installation()
-    values = {"time_zone": row.time_zone, "currency": row.currency, "bands": row.bands or DEFAULT_BANDS}
+    values = {
+        "time_zone": row.time_zone,
+        "currency": row.currency,
+        "bands": row.bands or DEFAULT_BANDS,
+        "profile": row.profile,
+    }
     return State(
         things={
             "installation": {INSTALLATION: values},

@@ -22,7 +22,7 @@ from governance.catalogue.reads import installation
 from governance.tenants.models import Department, Login, Project, ProjectGrant, held_departments, held_nodes
 from governance.usage.models import Run, UsageDay
 from governance.usage.views import OUTCOMES, UNKNOWN_OUTCOME
-from portal.navigation import Standing, entries
+from portal.navigation import Standing, all_entries
 
 from .match import BEGINS, fit
 
@@ -200,7 +200,9 @@ def _run(run: Run) -> Found:
 
 
 def _pages(standing: Standing) -> list[Found]:
-    pages = [Found(e.label, e.group, e.icon, e.url, ("G", e.key.upper()) if e.key else ()) for e in entries(standing)]
+    pages = [
+        Found(e.label, e.group, e.icon, e.url, ("G", e.key.upper()) if e.key else ()) for e in all_entries(standing)
+    ]
     pages.append(Found(_("Preferences"), "", "user", reverse("me")))
     tokens = address("tokens")
     return pages + ([Found(_("Personal tokens"), "", "user", tokens)] if tokens else [])

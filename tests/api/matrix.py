@@ -92,6 +92,8 @@ MATRIX: list[tuple[str, str, str, dict[str, int]]] = [
     ("api-work-items", f"{V1}/work-items", "get", only(OPERATIONS)),
     ("api-work-retry", f"{V1}/work-items/retry", "post", acting(422)),
     ("api-audit-lines", f"{V1}/audit-lines", "get", only({"auditor"})),
+    ("api-site-profile", f"{V1}/site-profile", "get", only({"administrator"})),
+    ("api-site-profile", f"{V1}/site-profile", "post", only({"administrator"}, 422)),
     ("api-exports", f"{V1}/exports", "get", only(SIGNED_IN)),
     ("api-exports", f"{V1}/exports", "post", only(SIGNED_IN, 422)),
     ("api-export", f"{V1}/exports/00000000-0000-0000-0000-000000000000", "get", only(set())),
