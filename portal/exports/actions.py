@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -20,11 +21,13 @@ from governance.access.actor import Actor
 from governance.access.models import Person
 from governance.audit import actions as audit
 from governance.errors import N_, BadData, DomainError, NotAllowed, NotFound, NotTheMoment
+from governance.notices import wording
+from governance.notices.outbox import publish
 from governance.work import actions as work
 
 from . import rules, writing
 from .about import about
-from .kinds import Kind, kind_of
+from .kinds import KINDS, Kind, kind_of
 from .models import Export
 from .reach import reach_of
 from .rules import State
@@ -193,6 +196,8 @@ def _keep(export: Export, part: Path, rows: int, reach: dict[str, object]) -> No
         if kept:
             after = {"person": export.person.get_username(), "kind": export.kind, **made}
             audit.record(Actor.machine("exports"), "export.made", "export", str(export.pk), after=after)
+            told = {"rows": f"{rows:,}", "format": export.format.upper(), "until_at": over}
+            _tell("export.made", export, **told)
     if not kept:
         path.unlink(missing_ok=True)
 
@@ -203,6 +208,13 @@ def _fail(export: Export, message: str, params: dict[str, str]) -> None:
     if mine.update(state=State.FAILED, error=message, error_params=params):
         after = {"person": export.person.get_username(), "kind": export.kind, "error": message}
         audit.record(Actor.machine("exports"), "export.failed", "export", str(export.pk), after=after)
+        _tell("export.failed", export)
+
+
+def _tell(event: str, export: Export, **facts: Any) -> None:
+    """A notice to who asked for it."""
+    what = wording.words(KINDS[export.kind].title_msgid)
+    publish(event, str(export.pk), [export.person], facts={"what": what, **facts})
 
 
 @transaction.atomic

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 from django.urls import Resolver404, resolve
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext
 
 from governance.access.actor import Actor
 from governance.errors import N_, BadData
@@ -26,10 +25,15 @@ class Kind:
     """A kind: what it is called, the pages (names of addresses) that show it, and where its rows come from."""
 
     code: str
-    title: str | Promise
+    title_msgid: str
     pages: tuple[str, ...]
     settle: Settle
     table: Make
+
+    @property
+    def title(self) -> str:
+        """What it is called, in the active language."""
+        return gettext(self.title_msgid)
 
 
 KINDS: dict[str, Kind] = {
@@ -37,23 +41,23 @@ KINDS: dict[str, Kind] = {
     for kind in (
         Kind(
             "ledger-statement",
-            _("Department statement"),
+            N_("Department statement"),
             ("ledger", "ledger-department"),
             ledger.settled,
             ledger.statement,
         ),
-        Kind("ledger-lines", _("Journal lines"), ("ledger-lines",), ledger.settled_lines, ledger.lines),
-        Kind("runs", _("Jobs"), ("jobs",), runs.settled, runs.runs),
-        Kind("usage", _("Usage analysis"), ("usage",), others.settled_usage, others.usage),
+        Kind("ledger-lines", N_("Journal lines"), ("ledger-lines",), ledger.settled_lines, ledger.lines),
+        Kind("runs", N_("Jobs"), ("jobs",), runs.settled, runs.runs),
+        Kind("usage", N_("Usage analysis"), ("usage",), others.settled_usage, others.usage),
         Kind(
             "unattributed",
-            _("Unattributed accounts"),
+            N_("Unattributed accounts"),
             ("quality-unattributed",),
             others.settled_unattributed,
             others.unattributed,
         ),
-        Kind("audit", _("Audit trail"), ("audit",), others.settled_audit, others.audit),
-        Kind("nodes", _("Nodes"), ("catalog",), others.settled_nodes, others.nodes),
+        Kind("audit", N_("Audit trail"), ("audit",), others.settled_audit, others.audit),
+        Kind("nodes", N_("Nodes"), ("catalog",), others.settled_nodes, others.nodes),
     )
 }
 _BY_PAGE = {page: kind for kind in KINDS.values() for page in kind.pages}

@@ -69,5 +69,5 @@ def error_words(row: Export) -> str:
 
 def _shown(row: Export, done: int, of: int) -> Shown:
     filters = ", ".join(f"{name}={value}" for name, value in sorted(row.query.items()))
-    title = str(KINDS[row.kind].title) if row.kind in KINDS else row.kind
+    title = KINDS[row.kind].title if row.kind in KINDS else row.kind
     return Shown(row, title, filters, done, of, error_words(row))

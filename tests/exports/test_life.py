@@ -6,6 +6,7 @@ import uuid
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
@@ -13,6 +14,8 @@ from django.utils import timezone
 from governance.access.actor import Actor
 from governance.audit.models import AuditLine
 from governance.errors import NotAllowed, NotFound, NotTheMoment
+from governance.notices import wording
+from governance.notices.models import Notice
 from governance.tenants.models import DepartmentGrant, ProjectGrant
 from governance.work.models import WorkItem
 from portal.exports import actions, rules
@@ -70,6 +73,18 @@ def test_a_fault_is_tried_again_and_then_told(cast: Cast, folder: Path, monkeypa
     export.refresh_from_db()
     assert export.state == State.FAILED
     assert "several attempts" in cast.client("finance").get("/exports/").content.decode()
+    assert Notice.objects.get(person=cast.people["finance"]).happening.event == "export.failed"
+
+
+def test_who_asked_is_told_when_the_file_is_there(made: Made, cast: Cast) -> None:
+    export = made("finance", "nodes")
+    told = Notice.objects.get()
+    assert (told.person, told.happening.event, told.happening.about) == (
+        cast.people["finance"], "export.made", str(export.pk)
+    )  # fmt: skip
+    said = wording.said(told.happening, told.role, ZoneInfo("Asia/Shanghai"))
+    assert said.title == "Your file is there: Nodes"
+    assert said.text.startswith(f"{export.rows_done} rows as CSV, kept until 20")
 
 
 def test_too_many_at_once_are_refused(cast: Cast) -> None:
