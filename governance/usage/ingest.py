@@ -19,6 +19,7 @@ from django.db import connection
 from governance.schedulers.records import RunRecord
 
 from . import sql
+from .arrays import Int8s, Texts, Uuids, answer
 
 #: Staged column, its type, and the record's field; instants are staged as epoch seconds, which COPY writes fastest.
 STAGED: tuple[tuple[str, str], ...] = (
@@ -54,6 +55,8 @@ STAGED: tuple[tuple[str, str], ...] = (
     ("raw", "text"),
     ("observed_s", "int8"),
 )
+#: Notes of runs seen together that a cluster may have, in runs and in notes, before they are laid out run by run: some 20 MB.
+MOST_TOGETHER, MOST_NOTES = 1_000_000, 2_000
 #: Holds the temporary tables of a chunk of intake.CHUNK records of common width.
 TEMP_BUFFERS = "32MB"
 STAGED_TYPES = [kind for _, kind in STAGED]
@@ -155,21 +158,50 @@ class Merge:
         if not asked:
             return rows
         submits = [rows[n][_STAGED_SUBMIT] for n in asked]
+        seen = [rows[n][-1] for n in asked]
         texts = (self._reading + rows[n][_STAGED_RAW] for n in asked)
         given = {
             "cluster": self._given["cluster"],
-            "jobs": [rows[n][0] for n in asked],
-            "submits": submits,
-            "texts": [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts],
-            "observed": [rows[n][-1] for n in asked],
+            "jobs": Texts([rows[n][0] for n in asked]),
+            "submits": Int8s(submits),
+            "texts": Uuids(md5(text.encode(), usedforsecurity=False).digest() for text in texts),
+            "observed": Int8s(seen if min(seen) < max(seen) else ()),
+            "seen": seen[0],
             "low": min(submits),
             "high": max(submits),
             "asked": len(asked),
         }
-        self._cursor.execute(sql.text("pass_known"), given)
-        count, positions = self._cursor.fetchone()
+        count, positions = answer(self._cursor, sql.text("pass_known"), given)
         passed = {asked[position - 1] for position in positions} if count < len(asked) and count else set(asked[:count])
         return [row for n, row in enumerate(rows) if n not in passed]
+
+    def _lay_out_what_matters(self, rows: Sequence[tuple[Any, ...]]) -> bool:
+        """Lay out the notes of runs seen together where one of them may be later than a record that would change its run."""
+        latest = self._latest_note()
+        if latest is None or latest < min(row[-1] for row in rows):
+            return False
+        self._cursor.execute(sql.text("seen_later"), {**self._given, "latest": latest})
+        if not self._cursor.fetchone()[0]:
+            return False
+        self._run("lay_out_seen")
+        return True
+
+    def _latest_note(self) -> int | None:
+        self._cursor.execute(
+            "SELECT extract(epoch FROM max(seen_at))::bigint FROM run_seen_together WHERE cluster_id = %(cluster)s",
+            self._given,
+        )
+        found: int | None = self._cursor.fetchone()[0]
+        return found
+
+    def close(self) -> None:
+        """Lay out the notes of runs seen together where they have become many: they are kept for each time a run was seen."""
+        self._cursor.execute(
+            "SELECT count(*), coalesce(sum(runs), 0) FROM run_seen_together WHERE cluster_id = %(cluster)s", self._given
+        )
+        notes, runs = self._cursor.fetchone()
+        if notes > MOST_NOTES or runs > MOST_TOGETHER:
+            self._run("lay_out_seen")
 
     def _weigh(self, rows: Sequence[tuple[Any, ...]]) -> Counts:
         cursor = self._cursor
@@ -181,6 +213,9 @@ class Merge:
         if has_strangers:
             self._run("adopt_unknown_submit")
         self._run("weigh_candidates")
+        if self._lay_out_what_matters(rows):
+            cursor.execute("TRUNCATE candidate")
+            self._run("weigh_candidates")
         if has_strangers:
             self._run("raise_submit_known")
         found = self._verdicts()

@@ -117,6 +117,7 @@ def absorb(
         _quarantine(cluster, intake, chunk.bad, how)
         counts.add(found)
         latest = max(latest, chunk.latest)
+    merge.close()
     until = reached_at or observed_at or (datetime.fromtimestamp(latest, UTC) if latest else None)
     if until is not None:
         watermarks.move(cluster, "ingested", until)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from django.db import connection
 
+from governance.usage import sql
 from governance.usage.pulling import Pulled, pull_records
 from governance.usage.queue import instant
 from tests.bench.live_recorded import Recorded
@@ -62,7 +63,21 @@ def repull(bench: Bench) -> Iterator[Figure]:
                 ratio=spent / first.statements,
                 against="the first pull's statements",
             )
+    yield _laid_out(bench, first, rows)
     file.unlink()
+
+
+def _laid_out(bench: Bench, first: Work, rows: int) -> Figure:
+    """What comes once in a million runs seen: the notes of both re-pulls laid out run by run."""
+    before, begin = _server_seconds(), perf_counter()
+    with connection.cursor() as cursor:
+        cursor.execute(sql.text("lay_out_seen"), {"cluster": bench.cluster.pk})
+        assert cursor.rowcount == rows, cursor.rowcount
+    seconds, after = perf_counter() - begin, _server_seconds()
+    figure = Figure("repull", "the notes of both laid out run by run, once in a million", seconds, rows)
+    if before is not None and after is not None and first.server:
+        figure.ratio, figure.against = (after - before) / first.server, "the first pull's CPU"
+    return figure
 
 
 def _figures(what: str, work: Work, rows: int, first: Work | None = None) -> Iterator[Figure]:

@@ -14,7 +14,7 @@ from governance.usage import ingest, sql
 
 STAGES = (
     "resolve_unknown_submit", "adopt_unknown_submit", "weigh_candidates", "mark_dirty_days", "insert_new_runs",
-    "update_changed_runs", "note_seen_runs", "widen_spans",
+    "update_changed_runs", "note_seen_runs", "widen_spans", "pass_known", "lay_out_seen",
 )  # fmt: skip
 COPY, OTHER_SQL, WAITING = "staging COPY", "other statements", "waiting for the parser, and the rest"
 
@@ -32,18 +32,25 @@ def stopwatch() -> Iterator[dict[str, float]]:
         finally:
             seconds[names.get(text, OTHER_SQL)] += perf_counter() - begin
 
-    copy_rows = ingest.copy_rows
+    copy_rows, answer = ingest.copy_rows, ingest.answer
 
     def timed_copy(*given: Any) -> None:
         begin = perf_counter()
         copy_rows(*given)
         seconds[COPY] += perf_counter() - begin
 
-    ingest.copy_rows = timed_copy  # type: ignore[assignment]
+    def timed_answer(cursor: Any, text: str, given: dict[str, Any]) -> tuple[Any, ...]:
+        begin = perf_counter()
+        try:
+            return answer(cursor, text, given)
+        finally:
+            seconds[names.get(text, OTHER_SQL)] += perf_counter() - begin
+
+    ingest.copy_rows, ingest.answer = timed_copy, timed_answer  # type: ignore[assignment]
     begin = perf_counter()
     try:
         with connection.execute_wrapper(statement):
             yield seconds
     finally:
-        ingest.copy_rows = copy_rows
+        ingest.copy_rows, ingest.answer = copy_rows, answer
         seconds[WAITING] = perf_counter() - begin - sum(seconds.values())
