@@ -14,7 +14,16 @@ from celery import Celery, signals
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 app = Celery("steelyard")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["governance.notices", "governance.usage", "billing.ledger", "portal.exports", "portal.account"])
+app.autodiscover_tasks(
+    [
+        "governance.notices",
+        "governance.usage",
+        "governance.quotas.enforcement",
+        "billing.ledger",
+        "portal.exports",
+        "portal.account",
+    ]
+)
 app.set_default()  # for the threads of the web server as well, which have no current application of their own
 
 _presence: list[Any] = []

@@ -203,7 +203,7 @@ CELERY_TASK_QUEUES = [
         routing_key=name,
         queue_arguments={"x-queue-type": "quorum"} if _ON_RABBITMQ else None,
     )
-    for name in ("celery", "pull", "meter", "post", "notify", "export")
+    for name in ("celery", "pull", "meter", "post", "notify", "export", "enforce")
 ]
 #: Each kind of work and its queue; `governance.work.actions.ask` refuses a kind that is not named here.
 CELERY_TASK_ROUTES = {
@@ -215,6 +215,8 @@ CELERY_TASK_ROUTES = {
     "usage.telemetry_all": {"queue": "pull"},
     "usage.meter": {"queue": "meter"},
     "usage.meter_all": {"queue": "meter"},
+    "quotas.enforce": {"queue": "enforce"},
+    "quotas.enforce_all": {"queue": "enforce"},
     "ledger.post": {"queue": "post"},
     "ledger.post_all": {"queue": "post"},
     "exports.make": {"queue": "export"},
@@ -230,6 +232,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "post": {"task": "ledger.post_all", "schedule": _seconds("STEELYARD_POST_SECONDS", 300)},
     "pull": {"task": "usage.pull_all", "schedule": _seconds("STEELYARD_PULL_SECONDS", 300)},
     "telemetry": {"task": "usage.telemetry_all", "schedule": 3600.0},
+    "enforce": {"task": "quotas.enforce_all", "schedule": _seconds("STEELYARD_ENFORCE_SECONDS", 3600)},
     "forget-exports": {"task": "exports.forget", "schedule": 3600.0},
     "notices": {"task": "notices.sweep", "schedule": 60.0},
     "reread": {"task": "usage.reread_all", "schedule": crontab(hour=19, minute=10)},  # UTC: night in China

@@ -17,6 +17,14 @@ from governance.catalogue.models import AcceleratorModel, Dated, DayRange, Pool,
 from governance.tenants.models import DatedQuerySet, Department, Project, held_today
 
 from . import rules
+from .enforcement.models import (  # noqa: F401 - Django looks for tables here
+    BudgetBase,
+    EnforcedCluster,
+    EnforcedLimit,
+    LimitDrift,
+    LimitOrder,
+    SyncedMember,
+)
 from .rules import Days
 
 

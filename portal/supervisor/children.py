@@ -19,7 +19,7 @@ from portal.supervisor.log import Log
 LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0  # a child that lived this long starts afresh in the count of failures
 CELERY = ("-m", "celery", "-q", "-A", "portal")
-QUEUES = "celery,pull,meter,post,notify,export"
+QUEUES = "celery,pull,meter,post,notify,export,enforce"
 
 
 def tether() -> tuple[str, ...]:

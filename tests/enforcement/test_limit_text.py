@@ -54,7 +54,7 @@ def test_the_controller_tells_limits_use_and_minutes_apart() -> None:
 
 
 def test_a_limit_that_the_database_has_and_the_controller_has_not_lags() -> None:
-    wanted = {"GrpTRES:gres/gpu": 8, "QOS": "a", "MinTRES:gres/gpu:a100": 0}
+    wanted: dict[str, int | str] = {"GrpTRES:gres/gpu": 8, "QOS": "a", "MinTRES:gres/gpu:a100": 0}
     there = ObservedLimit(ACCOUNT, "x", "1", {"GrpTRES:gres/gpu": 8, "QOS": "a"}, {"GrpTRES:gres/gpu": 4}, True, {}, {})
     assert there.differs(wanted) == {}
     assert there.lags(wanted) == ["GrpTRES:gres/gpu"]
