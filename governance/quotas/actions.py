@@ -68,9 +68,9 @@ def award(terms: Terms, *, actor: Actor, note: str = "", override: str = "") -> 
 
     `override`: a reason to go beyond the room; needs the right to.
     """
-    require(actor, "quota.award", _pool(terms.pool))
+    require(actor, "quota.award", pool_of(terms.pool))
     if override:
-        require(actor, "quota.override", _pool(terms.pool))
+        require(actor, "quota.override", pool_of(terms.pool))
     return lay(terms, actor=actor, note=note, override=override, may_replace=False)
 
 
@@ -103,7 +103,7 @@ def lay(
     Raises BadData, NotFound, NotTheMoment; then nothing is written.
     """
     _check(terms)
-    pool = _pool(terms.pool, lock=True)
+    pool = pool_of(terms.pool, lock=True)
     project = _project(terms.project)
     model = _model(terms.model, pool)
     covered = _covered(project, pool, model, terms)
@@ -133,7 +133,7 @@ def lay(
         rest.replaces = made
         rest.save()
     _tell(actor, "quota.award", made, note=note, override=override, replaces=[line.number for line in covered])
-    _follow(pool, actor)
+    follow(pool, actor)
     return made
 
 
@@ -163,7 +163,7 @@ def end_decided(number: str, *, on: date, ended_as: str, reason: str, actor: Act
     quota.ended_as, quota.end_reason = ended_as, reason[:300]
     quota.save()
     _tell(actor, "quota.end", quota, ended_as=ended_as, reason=reason, source=source)
-    _follow(quota.pool, actor)
+    follow(quota.pool, actor)
     return quota
 
 
@@ -181,7 +181,7 @@ def suspend(number: str, *, from_on: date, to_on: date | None, reason: str, acto
         raise NotTheMoment(N_("The quota %(number)s is suspended on some of these days already."), number=number)
     QuotaPause.objects.create(quota=quota, from_on=from_on, to_on=to_on, reason=reason[:300])
     _tell(actor, "quota.suspend", quota, from_on=from_on, to_on=to_on, reason=reason)
-    _follow(quota.pool, actor)
+    follow(quota.pool, actor)
 
 
 @transaction.atomic
@@ -197,7 +197,7 @@ def resume(number: str, *, on: date, actor: Actor) -> None:
                 pause.to_on = on
                 pause.save()
             _tell(actor, "quota.resume", quota, on=on)
-            _follow(quota.pool, actor)
+            follow(quota.pool, actor)
             return
     raise NotTheMoment(N_("The quota %(number)s is not suspended on %(day)s."), number=number, day=on)
 
@@ -210,7 +210,7 @@ def standing(number: str, on: date, *, lock: bool = False) -> Quota:
     if quota is None:
         raise NotFound(N_("There is no quota “%(number)s”."), number=number)
     if lock:  # the pool first, as every writer does
-        _pool(quota.pool.code, lock=True)
+        pool_of(quota.pool.code, lock=True)
         quota = lines.select_for_update(of=("self",)).get(pk=quota.pk)
     if quota.state_on(on) == rules.ENDED:
         raise NotTheMoment(NOT_STANDING, number=number, day=on)
@@ -246,7 +246,8 @@ def _check(terms: Terms) -> None:
         raise BadData(N_("An elastic quota guarantees nothing: give it a ceiling only."))
 
 
-def _pool(code: str, *, lock: bool = False) -> Pool:
+def pool_of(code: str, *, lock: bool = False) -> Pool:
+    """The pool with this code, locked against other writers of its quotas where asked. Raises NotFound; *unassigned* is none."""
     # NO KEY: rows that refer to the pool, such as facts, may be written meanwhile.
     pools = Pool.objects.select_for_update(no_key=True) if lock else Pool.objects
     pool = pools.filter(code=code, cluster__isnull=False).first()
@@ -333,7 +334,7 @@ def _tell(actor: Actor, action: str, quota: Quota, **facts: Any) -> None:
     audit(actor, action, "quota", quota.number, after={**terms_of(quota).__dict__, "ask": quota.ask, **facts})
 
 
-def _follow(pool: Pool, actor: Actor) -> None:
+def follow(pool: Pool, actor: Actor) -> None:
     """Ask for the limits of the pool's cluster to follow, after the commit; a cluster known from files has none."""
     if pool.cluster is not None and pool.cluster.scheduler_kind in SCHEDULERS:
         work.ask("quotas.enforce", pool.cluster.code, actor=actor)

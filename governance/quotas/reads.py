@@ -10,13 +10,14 @@ from decimal import Decimal
 from django.db.models import Q, Sum
 
 from governance.access.actor import Actor
-from governance.catalogue.models import Cluster, PoolPartition
+from governance.catalogue.models import Cluster, Pool, PoolPartition
 from governance.errors import N_, NotFound
-from governance.tenants.models import AccountMapping
+from governance.tenants.models import AccountMapping, Placement, Project
 from governance.usage.models import UsageDay
 
 from . import rules
-from .models import Offering, Quota
+from .models import Offering, QueueRule, Quota
+from .rooms import above, healthy_capacity
 from .rules import Days
 
 ANY = "*"
@@ -189,3 +190,82 @@ def expiring(day: date) -> list[tuple[Quota, int]]:
         if due is not None and (*_place(line), line.to_on) not in after:
             found.append((line, due))
     return found
+
+
+def offered_to(project: Project, day: date) -> list[Offering]:
+    """What the project may ask for on a day: offerings open to all, and those open to its home department or one above it."""
+    home = Placement.objects.on(day).filter(project=project).values_list("department", flat=True).first()
+    return offered_to_departments(set(above(home)), day)
+
+
+def offered_to_departments(departments: set[str], day: date) -> list[Offering]:
+    """Offerings of a day that are open to all or to one of the departments (codes), with pool, cluster and departments."""
+    rows = (
+        Offering.objects.on(day).select_related("pool__cluster").prefetch_related("departments", "pool__accelerators")
+    )
+    found = [one for one in rows if _is_open(one, departments)]
+    return sorted(found, key=lambda one: (one.pool.code, rules.LEVELS.index(one.level)))
+
+
+def _is_open(offering: Offering, departments: set[str]) -> bool:
+    bound = {one.code for one in offering.departments.all()}
+    return not bound or bool(bound & departments)
+
+
+@dataclass(frozen=True)
+class QueueTerms:
+    """How jobs of a level stand in a pool's queue on a day; where no rule was set: last, displacing nobody, the whole pool."""
+
+    pool: str
+    level: str
+    partitions: tuple[str, ...]  # patterns of the pool on the day
+    qos: str  # the offering's, "" where none is offered
+    priority: int  # higher goes first
+    preempts: tuple[str, ...]  # levels whose jobs it may displace
+    preempted_qos: tuple[str, ...]  # their QoS, as far as they are offered
+    preempted_jobs: str  # what happens to a job that it displaces: requeue or cancel
+    min_run_s: int | None  # how long a job of this level runs before it may be displaced itself
+    max_wall_s: int | None  # the longest a job of this level may run
+    pool_share_percent: int
+    pool_share_gpus: int  # of the pool's healthy GPUs on the day, rounded down
+
+
+def queue_rules(cluster: Cluster, day: date) -> list[QueueTerms]:
+    """How every level that is offered or ruled on a day stands in the queues of the cluster's pools, the first to go first."""
+    found: list[QueueTerms] = []
+    patterns = _partitions(cluster, day)
+    for pool in cluster.pools.order_by("code"):
+        found += queue_terms(pool, day, partitions=patterns.get(pool.code, ()))
+    return found
+
+
+def queue_terms(pool: Pool, day: date, *, partitions: tuple[str, ...] = ()) -> list[QueueTerms]:
+    """The same of one pool, in three or four questions."""
+    offered = {one.level: one for one in Offering.objects.on(day).filter(pool=pool)}
+    ruled = {one.level: one for one in QueueRule.objects.on(day).filter(pool=pool)}
+    if not offered and not ruled:
+        return []
+    healthy = rules.healthy_on(day, healthy_capacity(pool))
+    found = []
+    for level in rules.LEVELS:
+        if level not in offered and level not in ruled:
+            continue
+        rule = ruled.get(level) or QueueRule(pool=pool, level=level)
+        offering = offered.get(level)
+        found.append(
+            QueueTerms(
+                pool=pool.code,
+                level=level,
+                partitions=partitions,
+                qos=offering.qos if offering else "",
+                priority=rule.priority,
+                preempts=tuple(rule.preempts),
+                preempted_qos=tuple(offered[one].qos for one in rule.preempts if one in offered),
+                preempted_jobs=rule.preempted_jobs,
+                min_run_s=offering.min_run_s if offering else None,
+                max_wall_s=offering.max_wall_s if offering else None,
+                pool_share_percent=rule.pool_share_percent,
+                pool_share_gpus=healthy * rule.pool_share_percent // 100,
+            )
+        )
+    return sorted(found, key=lambda one: -one.priority)
