@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from governance.access.actor import Actor
+from governance.notices.reads import unread_count
 from portal import navigation
 from portal.account import sessions
 
@@ -53,9 +54,11 @@ def _of_reader(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "entries": [(entry, place in entry.views) for entry in entries],
         "density": actor.person.density if actor.person else "",
         "session_left": sessions.left(request.session),
+        "session_warn": sessions.warn_seconds(),
         "through": standing.through,
         "hidden": standing.hidden,
         "zone": standing.zone,
+        "unread_notices": unread_count(actor),
     }
 
 

@@ -114,7 +114,7 @@ def all_entries(of: Standing) -> list[Entry]:
         own = (_("Resource catalogue"), _("Catalogue"), "server", reverse("catalog"), CATALOGUE)
         found.append(Entry(*own, _("Resources and operations")))
     if of.holds("operations.view"):
-        ops = frozenset({"ops", "ops-cluster-new", "ops-cluster", "ops-cluster-test"})
+        ops = frozenset({"ops", "ops-cluster-new", "ops-cluster", "ops-cluster-test", "ops-channels"})
         words = (_("Collection and data quality"), _("Operations"))
         found.append(Entry(*words, "heartbeat", reverse("ops"), ops, _("Resources and operations")))
         found.append(
@@ -127,6 +127,11 @@ def all_entries(of: Standing) -> list[Entry]:
     views = frozenset[str]().union(*(entry.views for entry in reference))
     own = (_("Reference data"), _("Reference data"), "tag", reference[0].url, views)
     found.append(Entry(*own, _("Settings and audit")))
+    if of.holds("channels.change"):
+        views = frozenset({"channels", "channel", "channel-new"})
+        found.append(
+            Entry(_("Channels"), _("Channels"), "bell", reverse("channels"), views, _("Settings and audit"))
+        )
     if of.holds("audit.view"):
         trail = (_("Audit trail"), _("Audit"), "list", reverse("audit"), frozenset({"audit"}))
         found.append(Entry(*trail, _("Settings and audit")))

@@ -39,6 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("exports/", include("portal.exports.urls")),
     path("site/profile/", include("portal.profile.urls")),
     path("me/tokens/", include("governance.tokens.urls")),
+    path("", include("governance.notices.urls")),
     path("api/", include("portal.api.urls")),
     path("jobs/<str:cluster>/<str:job_id>/<int:submit>/", jobs.job, name="job"),
 ]

@@ -231,6 +231,36 @@ MATRIX += [
     ("search", "/search/?q=vision", "get", only(SIGNED_IN)),
     ("search", "/search/?q=vision", "post", always(405) | {ANONYMOUS: 302}),
 ]
+#: Who may have channels on anything: the site, a department of theirs, a project of theirs.
+CHANNELS = {"administrator", "lead", "approver", "outsider"}
+MATRIX += [
+    ("notices", "/notices/", "get", only(SIGNED_IN)),
+    ("notices", "/notices/?unread=1", "get", only(SIGNED_IN)),
+    ("notices", "/notices/?after=x", "get", only(set(), 422)),
+    ("notices-latest", "/notices/latest/", "get", only(SIGNED_IN)),
+    ("notices-read", "/notices/read/", "post", only(set(), 302)),
+    ("notices-read", "/notices/read/", "get", always(405) | {ANONYMOUS: 302}),
+    ("notice", "/notices/1/", "get", only(set())),
+    ("me-notices", "/me/notices/", "get", only(SIGNED_IN)),
+    ("me-notices", "/me/notices/", "post", only(set(), 422)),
+    ("channels", "/channels/", "get", only(CHANNELS)),
+    ("channel-new", "/channels/new/", "get", only(CHANNELS)),
+    ("channel-new", "/channels/new/", "post", only(set()) | dict.fromkeys(CHANNELS, 422)),
+    ("channel", "/channels/1/", "get", only(set())),
+    ("channel", "/channels/99999999999999999999/", "post", only(set())),
+    ("channel-test", "/channels/1/test/", "post", only(set())),
+    ("channel-secret", "/channels/1/secret/", "post", only(set())),
+    ("channel-switch", "/channels/1/switch/", "post", only(set())),
+    ("channel-remove", "/channels/1/remove/", "post", only(set())),
+    ("channel-remove", "/channels/1/remove/", "get", always(405) | {ANONYMOUS: 302}),
+    ("delivery-again", "/channels/deliveries/1/again/", "post", only(set())),
+    ("ops-channels", "/ops/channels/", "get", only(OPERATIONS)),
+    ("reset", "/sign-in/forgotten/", "get", always(200)),
+    ("reset", "/sign-in/forgotten/", "post", always(422)),
+    ("reset-sent", "/sign-in/forgotten/sent/", "get", always(200)),
+    ("reset-done", "/sign-in/new-password/done/", "get", always(200)),
+    ("reset-set", "/sign-in/new-password/MQ/x-y/", "get", always(200)),  # it says that the link is none
+]
 CASES = [(name, address, method, who, answers[who]) for name, address, method, answers in MATRIX for who in answers]
 
 

@@ -92,6 +92,7 @@ def add(
     _put_address(channel, url)
     _put_secret(channel, shown or _robot_secret(kind, secret))
     channel.save()
+    channel.refresh_from_db()
     audit(actor, "channel.added", "channel", str(channel.pk), after=_state(channel))
     return channel, shown
 

@@ -25,6 +25,7 @@ PLACES = {
     "submit": _("The submit time, in seconds since 1970 in UTC."),
     "node": _("The name of the node."),
     "export": _("The id of the export."),
+    "number": _("The id, as the list has it."),
 }
 PROBLEM = {
     "type": "object",
@@ -123,7 +124,7 @@ class DoorSchema(AutoSchema):
         found: list[Any] = [query] if query().fields else []
         for name in self.path.split("{")[1:]:
             part = name.split("}")[0]
-            kind = int if part == "submit" else str
+            kind = int if part in {"submit", "number"} else str
             found.append(OpenApiParameter(part, kind, OpenApiParameter.PATH, description=str(PLACES[part])))
         if self._writes:
             words = _("Makes the write happen once: the same key with the same request gets the first answer again.")

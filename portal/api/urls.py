@@ -9,6 +9,7 @@ from billing.prices import api as prices
 from governance.audit import api as audit
 from governance.catalogue import api as catalogue
 from governance.doors.door import Door
+from governance.notices import api as notices
 from governance.tenants import api as tenants
 from governance.usage import api as usage
 from governance.usage.ops import api as ops
@@ -50,6 +51,17 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("work-items", work.WorkDoor),
     ("work-items/retry", work.RetryDoor),
     ("audit-lines", audit.AuditDoor),
+    ("notices", notices.NoticesDoor),
+    ("notices/read", notices.ReadDoor),
+    ("notice-preferences", notices.WaysDoor),
+    ("events", notices.EventsDoor),
+    ("channels", notices.ChannelsDoor),
+    ("channels/<int:number>", notices.ChannelDoor),
+    ("channels/<int:number>/remove", notices.RemoveDoor),
+    ("channels/<int:number>/secret", notices.SecretDoor),
+    ("channels/<int:number>/test", notices.TestDoor),
+    ("channels/<int:number>/deliveries", notices.DeliveriesDoor),
+    ("deliveries/<int:number>/again", notices.AgainDoor),
     ("site-profile", profile.ProfileDoor),
     ("exports", exports.ExportsDoor),
     ("exports/<str:export>", exports.ExportDoor),

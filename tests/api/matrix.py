@@ -101,3 +101,28 @@ MATRIX: list[tuple[str, str, str, dict[str, int]]] = [
     ("api-export-file", f"{V1}/exports/17/file", "get", only(set())),
     ("api-export-discard", f"{V1}/exports/17/discard", "post", only(set())),
 ]
+#: Who may have channels on anything: the site, a department of theirs, a project of theirs.
+CHANNELS = {"administrator", "lead", "approver", "outsider"}
+MATRIX += [
+    ("api-notices", f"{V1}/notices", "get", only(SIGNED_IN)),
+    ("api-notices", f"{V1}/notices?unread=true", "get", only(SIGNED_IN)),
+    ("api-notices-read", f"{V1}/notices/read", "post", only(SIGNED_IN)),
+    ("api-notice-preferences", f"{V1}/notice-preferences", "get", only(SIGNED_IN)),
+    ("api-notice-preferences", f"{V1}/notice-preferences", "post", only(SIGNED_IN)),
+    ("api-events", f"{V1}/events", "get", only(SIGNED_IN)),
+    ("api-channels", f"{V1}/channels", "get", only(CHANNELS)),
+    ("api-channels", f"{V1}/channels", "post", only(CHANNELS, 422)),
+    *(
+        (f"api-channel{name}", f"{V1}/channels/1{name.replace('-', '/')}", method, only(set()))
+        for name, method in (
+            ("", "get"),
+            ("", "post"),
+            ("-remove", "post"),
+            ("-secret", "post"),
+            ("-test", "post"),
+            ("-deliveries", "get"),
+        )
+    ),
+    ("api-channel", f"{V1}/channels/99999999999999999999", "get", only(set())),
+    ("api-delivery-again", f"{V1}/deliveries/1/again", "post", only(set())),
+]
