@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
 
 ENDS = "ends"
-WARN_SECONDS = 120
+WARN_SECONDS = 300
 
 
 def begin(session: SessionBase) -> None:
@@ -21,3 +21,8 @@ def left(session: SessionBase) -> int | None:
     """Seconds until it ends; None where that is not known."""
     ends = session.get(ENDS)
     return max(int(ends) - int(time.time()), 0) if isinstance(ends, int) else None
+
+
+def warn_seconds() -> int:
+    """How long before its end a reader is warned: less where a session is short from the start."""
+    return min(WARN_SECONDS, int(settings.SESSION_COOKIE_AGE) // 3)

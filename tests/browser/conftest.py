@@ -8,8 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
@@ -34,6 +35,17 @@ class Stage:
 
     address: str
     sessions: dict[str, str]
+    child: Any = field(default=None, repr=False, compare=False)
+
+    def short(self, who: str, seconds: int) -> str:
+        """A session of somebody that ends after so many seconds."""
+        self.child.stdin.write(f"{who} {seconds}\n")
+        self.child.stdin.flush()
+        return str(json.loads(self.child.stdout.readline())["session"])
+
+    def end(self, session: str) -> None:
+        """End a session now, as its hour would."""
+        self.short(session, 0)
 
 
 @pytest.fixture(scope="package")
@@ -60,7 +72,7 @@ def stage(binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
             said = child.stdout.readline()
             if not said:
                 pytest.fail(f"the stage ended with {child.wait(10)}")
-            yield Stage(**json.loads(said))
+            yield Stage(**json.loads(said), child=child)
         finally:
             child.stdin.close()
             child.wait(20)
@@ -96,9 +108,13 @@ def look(chromium: Browser, stage: Stage) -> Iterator[Callable[..., Page]]:
     """A window in which somebody has signed in: `look("finance", language="en", theme="dark", width=390)`."""
     opened = []
 
-    def window(who: str = "", *, language: str = "zh-hans", theme: str = "light", width: int = 1440) -> Page:
+    def window(
+        who: str = "", *, language: str = "zh-hans", theme: str = "light", width: int = 1440, session: str = ""
+    ) -> Page:
         context = chromium.new_context(viewport={"width": width, "height": 900}, base_url=stage.address)
-        cookies = {"language": language, "theme": theme} | ({"sessionid": stage.sessions[who]} if who else {})
+        cookies = {"language": language, "theme": theme} | (
+            {"sessionid": session or stage.sessions[who]} if who else {}
+        )
         context.add_cookies([{"name": name, "value": value, "url": stage.address} for name, value in cookies.items()])
         opened.append(context)
         context.set_default_timeout(8_000)

@@ -1,7 +1,8 @@
 """A portal with the cast in it, served from a process of its own until its standard input closes.
 
 `python -m tests.browser.stage FOLDER`, DATABASE_URL naming an empty database. Prints one line of JSON: the
-address, and each person's session. Everybody's password is PASSWORD.
+address, and each person's session. Everybody's password is PASSWORD. A line "NAME SECONDS" on its standard input makes a session
+that ends so soon, and is answered with it; "SESSION 0" ends that session now.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ def main(folder: Path) -> None:
     server.set_app(application)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(json.dumps({"address": f"http://127.0.0.1:{server.server_port}", "sessions": sessions}), flush=True)
-    sys.stdin.read()
+    for line in sys.stdin:
+        name, seconds = line.split()
+        print(
+            json.dumps({"session": _over(name) if seconds == "0" else _session(_person(name), int(seconds))}),
+            flush=True,
+        )
 
 
 def _people(folder: Path) -> dict[str, str]:
@@ -54,7 +60,22 @@ def _people(folder: Path) -> dict[str, str]:
     return found
 
 
-def _session(person: object) -> str:
+def _over(session: str) -> str:
+    from django.contrib.sessions.models import Session
+
+    Session.objects.filter(session_key=session).delete()
+    return ""
+
+
+def _person(name: str) -> object:
+    from governance.access.models import Person
+
+    return Person.objects.get(username=name)
+
+
+def _session(person: object, seconds: int = 0) -> str:
+    import time
+
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
 
@@ -62,6 +83,11 @@ def _session(person: object) -> str:
     store[SESSION_KEY] = str(person.pk)  # type: ignore[attr-defined]
     store[BACKEND_SESSION_KEY] = "governance.access.backends.PasswordBackend"
     store[HASH_SESSION_KEY] = person.get_session_auth_hash()  # type: ignore[attr-defined]
+    if seconds:
+        from portal.account.sessions import ENDS
+
+        store.set_expiry(seconds)
+        store[ENDS] = int(time.time()) + seconds
     store.create()
     return str(store.session_key)
 

@@ -101,7 +101,7 @@ def test_preferences_are_kept_on_the_person_and_seen_at_once(person: Person, cli
     chosen = {"language": "en", "theme": "dark", "density": "compact", "single_keys": "off"}
     assert client.post("/me/", chosen).status_code == 302
     body = client.get("/me/").content.decode()
-    assert '<html lang="en" data-theme="dark" data-density="compact" data-keys="off">' in body
+    assert '<html lang="en" data-theme="dark" data-density="compact" data-keys="off"' in body
     person.refresh_from_db()
     assert (person.density, person.single_keys) == ("compact", False)
     assert AuditLine.objects.filter(action="person.density_chosen").exists()
