@@ -50,6 +50,7 @@ INSTALLED_APPS = [
     "governance.tenants.apps.TenantsConfig",
     "governance.usage.apps.UsageConfig",
     "governance.quotas.apps.QuotasConfig",
+    "governance.approvals.apps.ApprovalsConfig",
     "billing.prices.apps.PricesConfig",
     "billing.ledger.apps.LedgerConfig",
     "portal.exports.apps.ExportsConfig",
@@ -241,6 +242,13 @@ CELERY_TIMEZONE = "UTC"
 
 #: Days for which a quota that ran out is still enforced as it was, so that a late extension interrupts nobody.
 QUOTA_GRACE_DAYS = max(0, min(366, int(os.environ.get("STEELYARD_QUOTA_GRACE_DAYS", "3"))))
+
+#: Deadlines count working hours: by which calendar ("cn" with shifted working days, "weekdays"), in which hours of the day.
+CALENDAR = os.environ.get("STEELYARD_CALENDAR", "cn")
+WORKING_HOURS = os.environ.get("STEELYARD_WORKING_HOURS", "09:00-18:00")
+#: Where files that came with asks are kept, and how large one may be in MiB. Every host that serves pages needs the same folder.
+FILES_FOLDER = os.environ.get("STEELYARD_FILES") or str(embedded.home() / "files")
+ATTACHMENT_MIB = int(os.environ.get("STEELYARD_ATTACHMENT_MIB", 10))
 
 #: How long a worker may be silent before its work is given to another, and how often beat looks for such work.
 WORK_LEASE_SECONDS = float(os.environ.get("STEELYARD_LEASE_SECONDS", 60))

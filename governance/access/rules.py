@@ -44,14 +44,49 @@ SEPARATED = frozenset({Role.AUDITOR, Role.ADMINISTRATOR, Role.SECURITY})
 #: quota.view: what a project holds; quota.award: give and change it (a pool's manager); quota.override: beyond the room there is;
 #: quota.return: give back; offering.change: what is offered, queue rules, how far a pool may be promised;
 #: enforcement.change: let the portal write limits into a scheduler; channels.change: where events are sent to (webhooks, robots);
+#: ask.view: asks for quota and how they stand; ask.make: ask in a project's name; ask.withdraw: take back anybody's ask of it;
+#: ask.assign: find an approver for asks that have none; policy.view, policy.change: who decides what (the site's);
 #: the site's capabilities are held on the installation.
 CAPABILITIES: dict[Role, frozenset[str]] = {
-    Role.MEMBER: frozenset({"usage.view", "money.view", "quota.view"}),
-    Role.LEAD: frozenset({"usage.view", "money.view", "run.view", "quota.view", "quota.return", "channels.change"}),
-    Role.APPROVER: frozenset({"usage.view", "money.view", "run.view", "quota.view", "quota.return", "channels.change"}),
-    Role.VIEWER: frozenset({"usage.view", "money.view", "run.view", "quota.view"}),
+    Role.MEMBER: frozenset({"usage.view", "money.view", "quota.view", "ask.view", "ask.make"}),
+    Role.LEAD: frozenset(
+        {
+            "usage.view",
+            "money.view",
+            "run.view",
+            "quota.view",
+            "quota.return",
+            "channels.change",
+            "ask.view",
+            "ask.make",
+            "ask.withdraw",
+        }
+    ),
+    Role.APPROVER: frozenset(
+        {
+            "usage.view",
+            "money.view",
+            "run.view",
+            "quota.view",
+            "quota.return",
+            "channels.change",
+            "ask.view",
+            "ask.make",
+            "ask.withdraw",
+        }
+    ),
+    Role.VIEWER: frozenset({"usage.view", "money.view", "run.view", "quota.view", "ask.view"}),
     Role.CAPACITY_MANAGER: frozenset(
-        {"capacity.view", "quota.view", "quota.award", "quota.override", "offering.change"}
+        {
+            "capacity.view",
+            "quota.view",
+            "quota.award",
+            "quota.override",
+            "offering.change",
+            "ask.view",
+            "policy.view",
+            "policy.change",
+        }
     ),
     Role.OPERATOR: frozenset(
         {
@@ -65,9 +100,22 @@ CAPABILITIES: dict[Role, frozenset[str]] = {
             "enforcement.change",
         }
     ),
-    Role.FINANCE: frozenset({"usage.view", "money.view", "run.view", "operations.view", "ledger.post", "quota.view"}),
-    Role.LEADERSHIP: frozenset({"usage.view", "money.view", "capacity.view", "quota.view"}),
-    Role.AUDITOR: frozenset({"usage.view", "money.view", "run.view", "operations.view", "audit.view", "quota.view"}),
+    Role.FINANCE: frozenset(
+        {"usage.view", "money.view", "run.view", "operations.view", "ledger.post", "quota.view", "ask.view"}
+    ),
+    Role.LEADERSHIP: frozenset({"usage.view", "money.view", "capacity.view", "quota.view", "ask.view", "policy.view"}),
+    Role.AUDITOR: frozenset(
+        {
+            "usage.view",
+            "money.view",
+            "run.view",
+            "operations.view",
+            "audit.view",
+            "quota.view",
+            "ask.view",
+            "policy.view",
+        }
+    ),
     Role.ADMINISTRATOR: frozenset(
         {
             "organisation.change",

@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+
+
+class ApprovalsConfig(AppConfig):
+    """See the package's docstring."""
+
+    name = "governance.approvals"
+    label = "approvals"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Its events and objects are known to notices."""
+        from . import notices  # noqa: F401
