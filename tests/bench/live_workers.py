@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
 from django.db import connection
@@ -28,10 +30,15 @@ CLUSTERS, DAYS = 8, 20
 FEW, FEW_DAYS = 10_000, 2  # a bench of fewer rows only shows that it runs
 SPIN = "import sys; print('ready', flush=True); sys.stdin.readline(); n = 0\nfor i in range(int(sys.argv[1])): n += i"
 STEPS = 20_000_000
+ROUNDS = 3
+GOAL = ">= 1.7"
 
 
 def two_workers(bench: Bench) -> Iterator[Figure]:
-    """One worker, two, one again, over the same days of eight clusters, every fact to be written; and the same of mere counting."""
+    """One worker, two, one again, over the same days of eight clusters, every fact to be written; and the same of mere counting.
+
+    In several rounds, since others may use the cores: the round counts in which they used least.
+    """
     rows = max(bench.rows // 20, CLUSTERS)
     days = DAYS if bench.rows >= FEW else FEW_DAYS
     codes = [f"bench-{number}" for number in range(CLUSTERS)]
@@ -43,23 +50,69 @@ def two_workers(bench: Bench) -> Iterator[Figure]:
         usage.import_files(code, [str(file)], actor=bench.actor, options=OPTIONS)
         file.unlink()
     steps = STEPS if bench.rows >= 100_000 else STEPS // 100
-    spun = [_seconds([["-c", SPIN, str(2 * steps)]]), _seconds([["-c", SPIN, str(steps)]] * 2)]
+    rounds = [_round(bench, codes, steps) for _ in range(ROUNDS if bench.rows >= FEW else 1)]
+    for number, each in enumerate(rounds if len(rounds) > 1 else (), start=1):
+        yield from each.figures(f"round {number}")
+    quietest = min(rounds, key=lambda each: each.others)
+    yield from quietest.figures("the quietest", GOAL)
+
+
+@dataclass
+class Round:
+    """One worker and two under conditions as equal as can be had. `others`: the cores that others used, the most that was seen."""
+
+    one: float
+    two: float
+    counting: float
+    counted: float
+    others: float
+    load: float
+
+    def figures(self, what: str, goal: str = "") -> Iterator[Figure]:
+        """What it came to."""
+        seen = f"{what}; others used {self.others:.1f} cores, load {self.load:.1f}"
+        gain = Figure("two_workers", f"counting in two processes ({seen})", self.counted)
+        gain.ratio, gain.against = self.counting / self.counted, "one process: what this machine gives now"
+        yield gain
+        yield Figure("two_workers", f"one worker, mean of two ({what})", self.one)
+        yield Figure(
+            "two_workers",
+            f"two workers ({what})",
+            self.two,
+            ratio=self.one / self.two,
+            against="speed of one",
+            goal=goal,
+        )
+
+
+def _round(bench: Bench, codes: list[str], steps: int) -> Round:
+    others = [_used_by_others()]
+    counting, counted = _seconds([["-c", SPIN, str(2 * steps)]]), _seconds([["-c", SPIN, str(steps)]] * 2)
     command = ["-m", "tests.bench.live_worker", *codes]
     took = []
     for processes in (1, 2, 1):
         _make_dirty(bench, codes)
+        others.append(_used_by_others())
         took.append(_seconds([command] * processes))
         assert set(WorkItem.objects.filter(kind="usage.meter").values_list("state", flat=True)) == {"done"}
-    one, two = (took[0] + took[2]) / 2, took[1]
-    yield Figure(
-        "two_workers",
-        "counting in two processes",
-        spun[1],
-        ratio=spun[0] / spun[1],
-        against="one process: what this machine gives now",
-    )
-    yield Figure("two_workers", f"one worker, {CLUSTERS} clusters of {days} days, mean of two", one)
-    yield Figure("two_workers", "two workers", two, ratio=one / two, against="speed of one", goal=">= 1.7")
+    others.append(_used_by_others())
+    return Round((took[0] + took[2]) / 2, took[1], counting, counted, max(others), os.getloadavg()[0])
+
+
+def _used_by_others(seconds: float = 0.5) -> float:
+    """How many cores are used while the bench does nothing; 0 where the kernel does not tell."""
+
+    def busy() -> float:
+        try:
+            words = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        except OSError:
+            return 0.0
+        user, nice, system, _, _, irq, soft, steal = (int(word) for word in words)
+        return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+
+    before, begin = busy(), perf_counter()
+    sleep(seconds)
+    return (busy() - before) / (perf_counter() - begin)
 
 
 def _document(codes: list[str]) -> dict[str, object]:
