@@ -30,8 +30,8 @@ def job(request: HttpRequest, cluster: str, job_id: str, submit: int) -> HttpRes
 
 def money_of(found: reads.RunDetail, actor: Actor) -> dict[str, Any]:
     """Prices and amounts of the days whose project's money the reader may see; nothing of the others."""
-    projects = Project.objects.filter(code__in={use.project for use in found.days})
-    seen = {project.code for project in projects if actor.may("money.view", project)}
+    projects = Project.objects.visible_to(actor, "money.view").filter(code__in={use.project for use in found.days})
+    seen = set(projects.values_list("code", flat=True))
     days = [day if day.use.project in seen else None for day in rated(found.days, found.run.qos)]
     shown = [day for day in days if day is not None]
     return {

@@ -75,13 +75,6 @@ def _keep(cluster: Cluster, day: date, revision: int, found: list[Difference], *
     )
 
 
-def open_in(first_on: date, last_on: date) -> list[OpenDay]:
-    """The open days of a span, of every cluster."""
-    with connection.cursor() as cursor:
-        cursor.execute(OPEN, [first_on, last_on])
-        return [OpenDay(*row) for row in cursor.fetchall()]
-
-
 def worked_out_now(days: list[OpenDay]) -> Iterator[tuple[OpenDay, Difference]]:
     """The differences of days whose accrual is not kept: a day that changed a moment ago."""
     rating = Rating() if days else None

@@ -11,13 +11,13 @@ from django.db import connection
 from django.utils.translation import gettext
 
 from governance.access.actor import Actor, require
-from governance.access.memory import remembered
+from governance.access.named import in_language
 from governance.catalogue.models import AcceleratorModel, Cluster, Pool
 from governance.catalogue.reads import installation
 from governance.doors import paging
 from governance.errors import N_, BadData
 from governance.tenants.models import UNATTRIBUTED, Project, department_tree
-from governance.usage.models import Watermark
+from governance.usage import watermarks
 
 from . import accruals, exceptions, scope
 from .rules import Span, span_of
@@ -65,18 +65,38 @@ def statement(
     By department, hours stand whole with the home department of the day and amounts with the payers. By account or outcome there
     are no amounts. Raises BadData for a period or dimension that is none, NotFound for a department or project out of sight.
     """
+    return with_months(period, dimensions, None, actor=actor, department=department, **filters).statement
+
+
+class Found(NamedTuple):
+    """A statement, what was posted in each of some months (`YYYY-MM`), and the days of the period that are not posted as they stand."""
+
+    statement: Statement
+    months: dict[str, Decimal]
+    open_days: list[accruals.OpenDay]
+
+
+def with_months(
+    period: str,
+    dimensions: Sequence[str],
+    months: Span | None,
+    *,
+    actor: Actor,
+    department: str | None = None,
+    **filters: str,
+) -> Found:
+    """The statement, and beside it the amounts of the months in a span; hours, amounts and accruals are one question."""
     query = _query(period, tuple(dimensions), department, filters, actor)
-    rows = _hours(query, actor)
-    with_money = not (set(query.dimensions) | set(query.filters)) & HOURS_ONLY and _sees_money(actor)
+    with_money = not (set(query.dimensions) | set(query.filters)) & HOURS_ONLY and sees_money(actor)
+    rows, by_month, open_days = _figures(query, months, actor, with_money)
     if with_money:
-        _add_amounts(rows, query, actor)
-        _add_accrued(rows, query, actor)
+        _add_changed(rows, [one for one in open_days if not one.is_kept], query, actor)
     total = _total(rows.values(), with_money)
     if not with_money:
         for sums in rows.values():
             sums.amount = sums.accrued = None
     of = installation()
-    return Statement(
+    found = Statement(
         period=period,
         first_on=query.span.first_on,
         last_on=query.span.last_on,
@@ -88,6 +108,7 @@ def statement(
         total=total,
         exceptions=exceptions.of_period(query, actor),
     )
+    return Found(found, by_month, open_days)
 
 
 def _query(
@@ -110,7 +131,8 @@ def _query(
     return Query(span_of(period), dimensions, below, {name: str(value) for name, value in filters.items()})
 
 
-def _sees_money(actor: Actor) -> bool:
+def sees_money(actor: Actor) -> bool:
+    """Whether any amount is the actor's to see."""
     found = scope.reach(actor, "money.view")
     return found.everything or bool(found.departments or found.projects)
 
@@ -133,54 +155,71 @@ def conditions(query: Query, columns: dict[str, str], actor: Actor, capability: 
     return " AND ".join(parts), given
 
 
-def _hours(query: Query, actor: Actor) -> dict[tuple[str, ...], Sums]:
-    keys = [FACT_COLUMNS[d] for d in query.dimensions]
-    where, given = conditions(query, FACT_COLUMNS, actor, "usage.view")
-    group = f"GROUP BY {', '.join(keys)}" if keys else "HAVING count(*) > 0"
-    statement = f"""
-        SELECT {"".join(f"{key}, " for key in keys)} sum(milligpu_seconds), sum(card_milligpu_seconds), sum(cpu_seconds), sum(node_seconds),
-            sum(wall_seconds), sum(memory_mib_seconds), sum(runs_started), sum(runs_ended)
-        FROM ({FACTS}) AS f WHERE {where} {group}"""
-    found = {}
-    width = len(keys)
-    for row in _rows(statement, [*query.span, *given]):
-        milli, card, *rest = row[width:]
-        cpu, node, wall, memory, started, ended = (int(value) for value in rest)
-        found[row[:width]] = Sums(int(milli), Decimal(card), cpu, node, wall, memory, started, ended)
-    return found
+#: What a row is, its key (one text for each dimension), eight sums, an amount.
+USED = """
+    SELECT 'used' AS what, ARRAY[{facts}]::text[] AS key, sum(milligpu_seconds), sum(card_milligpu_seconds), sum(cpu_seconds),
+        sum(node_seconds), sum(wall_seconds), sum(memory_mib_seconds), sum(runs_started), sum(runs_ended), NULL::numeric AS amount
+    FROM ({all_facts}) AS f WHERE {used} GROUP BY 2"""
+CHARGED = """
+    UNION ALL SELECT 'posted', ARRAY[{lines}]::text[], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
+    FROM line AS l WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {money} GROUP BY 2
+    UNION ALL SELECT 'accrued', ARRAY[{lines}]::text[], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
+    FROM accrued_line AS l JOIN ({open_days}) AS o (code, day, kept) ON o.code = l.cluster AND o.day = l.used_on AND o.kept
+    WHERE {money} GROUP BY 2
+    UNION ALL SELECT CASE WHEN kept THEN 'open' ELSE 'changed' END, ARRAY[code, day::text], 0, 0, 0, 0, 0, 0, 0, 0, NULL
+    FROM ({open_days}) AS o (code, day, kept)"""
+BY_MONTH = """
+    UNION ALL SELECT 'month', ARRAY[to_char(l.used_on, 'YYYY-MM')], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
+    FROM line AS l WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {money} GROUP BY 2"""
 
 
-def _add_amounts(rows: dict[tuple[str, ...], Sums], query: Query, actor: Actor) -> None:
-    keys = [LINE_COLUMNS[d] for d in query.dimensions]
-    where, given = conditions(query, LINE_COLUMNS, actor, "money.view")
-    group = f"GROUP BY {', '.join(keys)}" if keys else "HAVING count(*) > 0"
-    statement = f"""
-        SELECT {"".join(f"{key}, " for key in keys)} sum(l.amount)
-        FROM line AS l WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {where} {group}"""
-    for *key, amount in _rows(statement, [*query.span, *given]):
-        sums = rows.setdefault(tuple(key), Sums())
-        assert sums.amount is not None
-        sums.amount += amount
+def _figures(
+    query: Query, months: Span | None, actor: Actor, with_money: bool
+) -> tuple[dict[tuple[str, ...], Sums], dict[str, Decimal], list[accruals.OpenDay]]:
+    """Hours, what is posted and what is accrued by the dimensions; amounts by month; the open days."""
+    used, of_facts = conditions(query, FACT_COLUMNS, actor, "usage.view")
+    asked = USED.format(facts=", ".join(FACT_COLUMNS[d] for d in query.dimensions), all_facts=FACTS, used=used)
+    given = [*query.span, *of_facts]
+    if with_money:
+        money, of_lines = conditions(query, LINE_COLUMNS, actor, "money.view")
+        keys = ", ".join(LINE_COLUMNS[d] for d in query.dimensions)
+        asked += CHARGED.format(lines=keys, money=money, open_days=accruals.OPEN)
+        given += [*query.span, *of_lines, *query.span, *of_lines, *query.span]
+        if months is not None:
+            asked += BY_MONTH.format(money=money)
+            given += [*months, *of_lines]
+    rows: dict[tuple[str, ...], Sums] = {}
+    by_month: dict[str, Decimal] = {}
+    open_days = []
+    for what, key, *sums, amount in _rows(asked, given):
+        if what in {"open", "changed"}:
+            open_days.append(accruals.OpenDay(key[0], date.fromisoformat(key[1]), what == "open"))
+        elif what == "month":
+            by_month[key[0]] = amount
+        else:
+            _add(rows.setdefault(tuple(key), Sums()), what, sums, amount)
+    return rows, by_month, open_days
 
 
-def _add_accrued(rows: dict[tuple[str, ...], Sums], query: Query, actor: Actor) -> None:
-    """What is priced but not posted yet, of the days whose journal does not stand on their present facts, prices and payers."""
-    found = accruals.open_in(*query.span)
-    kept = [one for one in found if one.is_kept]
-    if kept:
-        keys = [LINE_COLUMNS[d] for d in query.dimensions]
-        where, given = conditions(query, LINE_COLUMNS, actor, "money.view")
-        group = f"GROUP BY {', '.join(keys)}" if keys else "HAVING count(*) > 0"
-        statement = f"""
-            SELECT {"".join(f"{key}, " for key in keys)} sum(l.amount)
-            FROM accrued_line AS l JOIN unnest(%s::text[], %s::date[]) AS o (code, day) ON o.code = l.cluster AND o.day = l.used_on
-            WHERE {where} {group}"""
-        days = [[one.cluster for one in kept], [one.day for one in kept]]
-        for *key, amount in _rows(statement, [*days, *given]):
-            _accrue(rows, tuple(key), amount)
-    rest = [one for one in found if not one.is_kept]
-    sees = _Sight(query, actor) if rest else None
-    for one, d in accruals.worked_out_now(rest):
+def _add(row: Sums, what: str, sums: list[Any], amount: Decimal) -> None:
+    assert row.amount is not None and row.accrued is not None
+    if what == "posted":
+        row.amount += amount
+    elif what == "accrued":
+        row.accrued += amount
+    else:
+        milli, card, *rest = sums
+        row.milligpu_seconds, row.card_milligpu_seconds = int(milli), Decimal(card)
+        row.cpu_seconds, row.node_seconds, row.wall_seconds, row.memory_mib_seconds = (int(value) for value in rest[:4])
+        row.runs_started, row.runs_ended = (int(value) for value in rest[4:])
+
+
+def _add_changed(
+    rows: dict[tuple[str, ...], Sums], changed: list[accruals.OpenDay], query: Query, actor: Actor
+) -> None:
+    """What is priced but not posted of days that changed a moment ago: their accrual is not kept as they stand now."""
+    sees = _Sight(query, actor) if changed else None
+    for one, d in accruals.worked_out_now(changed):
         values = {**d._asdict(), "day": one.day.isoformat(), "cluster": one.cluster}
         if sees is not None and sees(values):
             _accrue(rows, tuple(values[name] for name in query.dimensions), d.amount)
@@ -241,20 +280,20 @@ def _named(dimensions: tuple[str, ...], rows: dict[tuple[str, ...], Sums]) -> li
 
 
 def _names(dimension: str) -> dict[str, str]:
-    if dimension in {"department", "project", "pool", "cluster"}:
-        if dimension == "department":
-            return {one.code: one.name for one in department_tree().values()} | {UNATTRIBUTED: gettext("Unattributed")}
+    if dimension == "department":
+        return {one.code: one.name for one in department_tree().values()} | {UNATTRIBUTED: gettext("Unattributed")}
+    if dimension in {"project", "pool", "cluster"}:
         table: Any = {"project": Project, "pool": Pool, "cluster": Cluster}[dimension]
-        return {thing.code: thing.name for thing in table.objects.all()}
+        named = table.objects.values_list("code", "name_zh", "name_en")
+        return {code: in_language(zh, en) or code for code, zh, en in named}
     if dimension == "model":
         return {model.code: model.name or model.code for model in AcceleratorModel.objects.all()}
     return {}
 
 
-@remembered
 def through() -> datetime | None:
     """The earliest cluster's metered instant (exclusive); None where a cluster has records that were never metered, or none has any."""
-    marks = {(pk, stage): at for pk, stage, at in Watermark.objects.values_list("cluster_id", "stage", "until_at")}
+    marks = watermarks.marks()
     found = [marks.get((pk, "metered")) for pk, stage in marks if stage == "ingested"]
     if None in found:
         return None

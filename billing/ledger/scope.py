@@ -11,12 +11,12 @@ from governance.access.actor import Actor
 from governance.access.memory import remembered
 from governance.errors import N_, NotFound
 from governance.tenants.models import (
-    Login,
     Project,
     codes_below,
     department_tree,
     held_departments,
     held_today,
+    logins_of,
     with_descendants,
 )
 
@@ -50,12 +50,9 @@ def reach(actor: Actor, capability: str) -> Reach:
     return Reach(False, sorted(departments), sorted(projects))
 
 
-@remembered
 def own_logins(actor: Actor) -> list[str]:
     """The actor's own names on the clusters."""
-    if actor.person is None:
-        return []
-    return sorted(set(Login.objects.filter(person=actor.person).values_list("login", flat=True)))
+    return sorted({login for _, login in logins_of(actor)})
 
 
 def subtree(actor: Actor, code: str) -> list[str]:

@@ -26,6 +26,11 @@ def remembering() -> Iterator[None]:
         _memory.reset(token)
 
 
+def is_remembering() -> bool:
+    """Whether a page is being read, so that what was asked at its beginning still counts."""
+    return _memory.get() is not None
+
+
 def remembered(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a read whose answer stays the same while one page is answered. Its arguments must be hashable."""
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection
 from datetime import date
 from functools import lru_cache
 
+from django.db import connection
+
 from governance.schedulers.slurm.hostlist import expand
 
-from .models import AcceleratorModel, Cluster, NodeTerm, Pool, PoolPartition
+from .models import Cluster
 from .rules import CatalogueDay, Claim
 
 Span = tuple[date | None, date | None]
@@ -20,30 +22,45 @@ def holds(span: Span, day: date) -> bool:
     return (span[0] is None or span[0] <= day) and (span[1] is None or day < span[1])
 
 
+#: Pools with the models they are declared to have, claims of partitions, models with their aliases, and nodes with cards.
+ROWS = """
+    SELECT 'pool', p.cluster_id, p.code, '', '', NULL::date, NULL::date,
+        ARRAY(SELECT m.code FROM pool_accelerator AS a JOIN accelerator_model AS m ON m.id = a.acceleratormodel_id WHERE a.pool_id = p.id)
+    FROM pool AS p WHERE p.cluster_id = ANY(%(clusters)s)
+    UNION ALL
+    SELECT 'claim', p.cluster_id, p.code, c.pattern, '', c.from_on, c.to_on, NULL
+    FROM pool_partition AS c JOIN pool AS p ON p.id = c.pool_id WHERE p.cluster_id = ANY(%(clusters)s)
+    UNION ALL
+    SELECT 'model', NULL, m.code, '', '', NULL, NULL, m.aliases::text[] FROM accelerator_model AS m
+    UNION ALL
+    SELECT 'term', n.cluster_id, p.code, n.name, m.code, t.from_on, t.to_on, NULL
+    FROM node_term AS t JOIN node AS n ON n.id = t.node_id JOIN pool AS p ON p.id = t.pool_id
+    JOIN accelerator_model AS m ON m.id = t.model_id
+    WHERE n.cluster_id = ANY(%(clusters)s) AND t.accelerators > 0"""
+
+
 class CatalogueRows:
-    """What the catalogue says of some clusters, by cluster: read once, by as many questions for many clusters as for one."""
+    """What the catalogue says of some clusters, by cluster: one question, for one cluster as for many."""
 
     def __init__(self, clusters: Collection[Cluster]) -> None:
         self.pools: dict[int, dict[str, frozenset[str]]] = defaultdict(dict)
-        self.claims: dict[int, list[tuple[Span, Claim]]] = defaultdict(list)
         self.terms: dict[int, list[tuple[Span, str, str, str]]] = defaultdict(list)
         self.aliases: dict[str, str] = {}
-        ids = [cluster.pk for cluster in clusters]
-        for pool in Pool.objects.filter(cluster__in=ids).prefetch_related("accelerators"):
-            self.pools[pool.cluster_id or 0][pool.code] = frozenset(m.code for m in pool.accelerators.all())
-        partitions = PoolPartition.objects.filter(pool__cluster__in=ids).values_list(
-            "from_on", "to_on", "pattern", "pool__code", "pool__cluster"
-        )
-        for low, high, pattern, pool_code, cluster in partitions:
-            of = self.pools[cluster][pool_code]
-            self.claims[cluster].append(((low, high), Claim(pattern, pool_code, of)))
-        for code, aliases in AcceleratorModel.objects.values_list("code", "aliases"):
-            self.aliases.update({name.lower(): code for name in [code, *aliases]})
-        terms = NodeTerm.objects.filter(node__cluster__in=ids, accelerators__gt=0)
-        for low, high, node, pool_code, model, cluster in terms.values_list(
-            "from_on", "to_on", "node__name", "pool__code", "model__code", "node__cluster"
-        ):
-            self.terms[cluster].append(((low, high), node, pool_code, model))
+        claims: list[tuple[int, Span, str, str]] = []
+        with connection.cursor() as cursor:
+            cursor.execute(ROWS, {"clusters": [cluster.pk for cluster in clusters]})
+            for what, cluster, code, name, model, low, high, several in cursor.fetchall():
+                if what == "pool":
+                    self.pools[cluster][code] = frozenset(several)
+                elif what == "claim":
+                    claims.append((cluster, (low, high), name, code))
+                elif what == "model":
+                    self.aliases.update({alias.lower(): code for alias in [code, *several]})
+                else:
+                    self.terms[cluster].append(((low, high), name, code, model))
+        self.claims: dict[int, list[tuple[Span, Claim]]] = defaultdict(list)
+        for cluster, span, pattern, pool in claims:
+            self.claims[cluster].append((span, Claim(pattern, pool, self.pools[cluster][pool])))
 
 
 class CatalogueHistory:

@@ -12,3 +12,8 @@ class NoticesConfig(AppConfig):
     def ready(self) -> None:
         """Every topic's events and kinds are known once all apps are loaded."""
         autodiscover_modules("notices")
+        from governance.access.backends import BESIDE_PERSON
+
+        from .reads import UNREAD
+
+        BESIDE_PERSON["unread_notices"] = UNREAD

@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
 
 from governance.access.actor import Actor
+from governance.access.memory import is_remembering
 
 from . import registry, wording
 from .models import Choice, Happening, Notice, Plan
 
 #: More unread notices than this are not counted one by one.
 MOST_COUNTED = 100
+#: A person's unread notices, beside the person.
+UNREAD = ArraySubquery(
+    Notice.objects.filter(person=OuterRef("pk")).in_portal().unread().order_by().values("pk")[:MOST_COUNTED]
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,12 @@ def own(actor: Actor) -> QuerySet[Notice]:
 
 
 def unread_count(actor: Actor) -> int:
-    """How many are unread, MOST_COUNTED at most."""
+    """How many are unread, MOST_COUNTED at most; what the question for a session's person told already is not asked again."""
+    told: list[int] | None = getattr(actor.person, "unread_notices", None)
+    return len(told) if told is not None and is_remembering() else _counted(actor)
+
+
+def _counted(actor: Actor) -> int:
     return len(own(actor).unread().select_related(None).values_list("pk")[:MOST_COUNTED])
 
 

@@ -242,16 +242,24 @@ FROM (
     SELECT 'pool', permission_id, user_id, from_on, to_on, o.id, o.code FROM pool_grant JOIN pool AS o ON o.id = content_object_id
 ) AS g JOIN auth_permission AS p ON p.id = g.permission_id
 WHERE g.user_id = %(person)s AND (g.from_on IS NULL OR g.from_on <= %(today)s) AND (g.to_on IS NULL OR g.to_on > %(today)s)
+UNION ALL SELECT 'login', '', cluster_id, login, '{}' FROM login WHERE person_id = %(person)s
 """
+LOGIN = "login"  # no scope of a grant
 
 
 def held_today(actor: Actor) -> tuple[Held, ...]:
-    """Every role the actor holds today, by one question."""
-    return () if actor.person is None else _held_today(actor.person.pk)
+    """Every role the actor holds today, by one question, which answers their logins too."""
+    return () if actor.person is None else tuple(one for one in _held(actor.person.pk) if one.scope != LOGIN)
+
+
+def logins_of(actor: Actor) -> frozenset[tuple[int, str]]:
+    """The actor's own names on the clusters, each with the cluster's id."""
+    held = () if actor.person is None else _held(actor.person.pk)
+    return frozenset((one.node, one.code) for one in held if one.scope == LOGIN)
 
 
 @remembered
-def _held_today(person: int) -> tuple[Held, ...]:
+def _held(person: int) -> tuple[Held, ...]:
     with connection.cursor() as cursor:
         cursor.execute(HELD_TODAY, {"person": person, "today": day_of_today()})
         return tuple(Held(*row) for row in cursor.fetchall())

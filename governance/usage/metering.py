@@ -199,21 +199,11 @@ def submit_span(cursor: Any, cluster_id: int, start_at: datetime, end_at: dateti
         "SELECT min(month), max(month) FROM run_span WHERE cluster_id = %s AND min_start_at < %s AND max_stop_at >= %s",
         [cluster_id, end_at, start_at],
     )
-    return _bounds(*cursor.fetchone(), start_at)
+    low, high = cursor.fetchone()
+    return (start_at, start_at) if low is None else months_between(low, high)
 
 
-def submit_bounds(clusters: Sequence[int], start_at: datetime, end_at: datetime) -> tuple[datetime, datetime]:
-    """The same of several clusters together; the bounds are one instant where no partition can hold any."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT min(month), max(month) FROM run_span WHERE cluster_id = ANY(%s) AND min_start_at < %s AND max_stop_at >= %s",
-            [list(clusters), end_at, start_at],
-        )
-        return _bounds(*cursor.fetchone(), start_at)
-
-
-def _bounds(low: date | None, high: date | None, otherwise: datetime) -> tuple[datetime, datetime]:
-    if low is None or high is None:
-        return otherwise, otherwise
+def months_between(low: date, high: date) -> tuple[datetime, datetime]:
+    """The instants at which the partitions of the months `low` to `high` (first days, inclusive) begin and end."""
     after = date(high.year + high.month // 12, high.month % 12 + 1, 1)
     return datetime(low.year, low.month, 1, tzinfo=UTC), datetime(after.year, after.month, 1, tzinfo=UTC)

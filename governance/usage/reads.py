@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
-
-from django.db.models import Q
 
 from governance.access.actor import Actor
 from governance.catalogue.history import CatalogueHistory, CatalogueRows, Span, holds
@@ -20,13 +18,12 @@ from governance.errors import N_, NotFound
 from governance.tenants.history import MappingHistory, MappingRows
 from governance.tenants.models import (
     UNATTRIBUTED,
-    Login,
     Placement,
-    Project,
-    ProjectGrant,
     codes_below,
+    department_tree,
     held_departments,
-    held_nodes,
+    held_today,
+    logins_of,
 )
 
 from . import rules
@@ -77,11 +74,12 @@ class RunDetail:
 
 
 class Shared:
-    """The catalogue and the mappings of some clusters, each read when first asked for; `accounts`: of these alone."""
+    """The catalogue and the mappings of some clusters, each read when first asked for; mappings of `accounts` alone where set."""
 
-    def __init__(self, clusters: Collection[Cluster], accounts: Collection[str] | None = None) -> None:
+    def __init__(self, clusters: Collection[Cluster]) -> None:
+        self.accounts: Collection[str] | None = None
         self.catalogue = cache(lambda: CatalogueRows(clusters))
-        self.mappings = cache(lambda: MappingRows(clusters, accounts))
+        self.mappings = cache(lambda: MappingRows(clusters, self.accounts))
 
 
 class Counting:
@@ -117,9 +115,10 @@ class Counting:
         """The project that the run's use of a day belongs to."""
         return self._owners(day).project(run.account, run.user, run.qos)
 
-    def project(self, run: Run) -> str:
-        """The project of the run on the day it started, or was submitted."""
-        return self.owner(run, rules.day_of(run.start_at or run.submit_at, self._zone))
+    def projects(self, run: Run) -> set[str]:
+        """The projects of the run on its days; of one that never started, on the day it was submitted."""
+        days = [day for day, _ in self.spans(run)]
+        return {self.owner(run, day) for day in days or [rules.day_of(run.submit_at, self._zone)]}
 
     def _seconds(self, run: Run, day: date) -> int:
         start, end = rules.day_bounds(day, self._zone)
@@ -148,25 +147,20 @@ class Counting:
 
 def run(cluster: str, job_id: str, submit: int, *, actor: Actor) -> RunDetail:
     """One run by its key (`submit` in epoch seconds). Raises NotFound where it is not there or not the actor's to see."""
-    of = Cluster.objects.filter(code=cluster).first()
     try:
         at = datetime.fromtimestamp(submit, UTC)
     except (OverflowError, ValueError, OSError):
         at = None
-    found = Run.objects.filter(cluster=of, job_id=job_id, submit_at=at).first() if of and at else None
-    if found is None or of is None:
+    runs = Run.objects.filter(cluster__code=cluster, job_id=job_id).select_related("cluster").order_by("submit_at")
+    attempts = list(runs) if at else []
+    found = next((one for one in attempts if one.submit_at == at), None)
+    if found is None:
         raise NotFound(NO_RUN, job=job_id, cluster=cluster)
-    counting, visible = Counting(of), Visible(actor)
-    days = counting.days(found)
-    projects = {use.project for use in days} or {counting.project(found)}
-    if not any(visible.project(found, project) for project in projects):
+    counting, visible = Counting(found.cluster), Visible(actor)
+    if not any(visible.project(found, project) for project in counting.projects(found)):
         raise NotFound(NO_RUN, job=job_id, cluster=cluster)
-    attempts = [
-        other
-        for other in Run.objects.filter(cluster=of, job_id=job_id).order_by("submit_at")
-        if other.account == found.account and other.user == found.user
-    ]
-    return RunDetail(found, of, attempts, days)
+    same = [other for other in attempts if (other.account, other.user) == (found.account, found.user)]
+    return RunDetail(found, found.cluster, same, counting.days(found))
 
 
 class Visible:
@@ -177,41 +171,42 @@ class Visible:
             None if department is None else {UNATTRIBUTED} if department == UNATTRIBUTED else codes_below(department)
         )
         self.everything = actor.may("run.view")
-        self.own = (
-            set()
-            if self.everything or actor.person is None
-            else set(Login.objects.filter(person=actor.person).values_list("cluster_id", "login"))
-        )
-        departments = [] if self.everything else held_departments(actor, "run.view")
-        projects = [] if self.everything else held_nodes(ProjectGrant, actor, "run.view", "project")
-        held = Q(pk__in=projects) | Q(placements__department__in=departments)
-        self.projects = (
-            set(Project.objects.filter(held).values_list("code", flat=True)) if projects or departments else set()
-        )
-        self._homes = cache(_homes)
+        self.own = frozenset() if self.everything else logins_of(actor)
+        self._actor = actor
+
+    @cached_property
+    def projects(self) -> set[str]:
+        """Codes of the projects whose runs the actor sees: by a role on them, or on a department that was ever their home."""
+        if self.everything:
+            return set()
+        held = {one.code for one in held_today(self._actor) if one.gives("run.view", "project")}
+        if not (below := held_departments(self._actor, "run.view")):
+            return held
+        codes = {department_tree()[pk].code for pk in below}
+        return held | {project for project, homes in self.homes.items() if any(code in codes for _, code in homes)}
+
+    @cached_property
+    def homes(self) -> dict[str, list[tuple[Span, str]]]:
+        """The home departments of every project with their days, by one question."""
+        found: dict[str, list[tuple[Span, str]]] = {}
+        rows = Placement.objects.values_list("project__code", "from_on", "to_on", "department__code")
+        for project, low, high, department in rows:
+            found.setdefault(project, []).append(((low, high), department))
+        return found
 
     def project(self, run: Run, project: str) -> bool:
         """Whether a run of this project may be seen."""
-        return self.everything or project in self.projects or (run.cluster_id, run.user) in self.own
+        return self.everything or (run.cluster_id, run.user) in self.own or project in self.projects
 
     def is_at_home(self, project: str, day: date) -> bool:
         """Whether the project was at home in the departments asked for on that day."""
         if self.departments is None:
             return True
-        homes = (code for span, code in self._homes().get(project, ()) if holds(span, day))
+        homes = (code for span, code in self.homes.get(project, ()) if holds(span, day))
         return next(homes, UNATTRIBUTED) in self.departments
 
     def __call__(self, run: Run, use: DayUse) -> bool:
         return self.is_at_home(use.project, use.day) and self.project(run, use.project)
-
-
-def _homes() -> dict[str, list[tuple[Span, str]]]:
-    """The home departments of every project with their days, by one question."""
-    found: dict[str, list[tuple[Span, str]]] = {}
-    rows = Placement.objects.values_list("project__code", "from_on", "to_on", "department__code")
-    for project, low, high, department in rows:
-        found.setdefault(project, []).append(((low, high), department))
-    return found
 
 
 def matches(use: DayUse, filters: dict[str, str]) -> bool:

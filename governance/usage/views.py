@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -27,8 +26,8 @@ from governance.errors import N_, BadData
 from governance.schedulers.records import Flag, Outcome
 from governance.tenants.models import UNATTRIBUTED
 
-from . import listing, reads
-from .models import Run, Watermark
+from . import listing, reads, watermarks
+from .models import Run
 from .tables import Cell, csv_file
 
 FILTERS = ("department", "project", "pool", "model", "qos", "user", "account", "outcome", "cluster")
@@ -201,7 +200,7 @@ def days_of(request: HttpRequest, zone: ZoneInfo) -> tuple[date, date]:
 
 def latest_day(zone: ZoneInfo) -> date:
     """The last day that something is metered of; today where nothing is."""
-    reached = Watermark.objects.filter(stage="metered").aggregate(latest=Max("until_at"))["latest"]
+    reached = max((at for (_, stage), at in watermarks.marks().items() if stage == "metered"), default=None)
     instant = reached - timedelta(microseconds=1) if reached else timezone.now()
     return instant.astimezone(zone).date()
 

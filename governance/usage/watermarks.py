@@ -6,9 +6,16 @@ from datetime import datetime
 
 from django.db import connection
 
+from governance.access.memory import remembered
 from governance.catalogue.models import Cluster
 
 from .models import Watermark
+
+
+@remembered
+def marks() -> dict[tuple[int, str], datetime]:
+    """How far every stage of every cluster has come, by cluster and stage."""
+    return {(pk, stage): at for pk, stage, at in Watermark.objects.values_list("cluster_id", "stage", "until_at")}
 
 
 def reached(cluster: Cluster, stage: str) -> datetime | None:

@@ -81,12 +81,6 @@ def use(codes: list[str], span: Span, by: str, *, actor: Actor) -> dict[str, Use
     return {code: Use(in_language(zh, en) or code, milli, runs, amount) for code, zh, en, milli, runs, amount in rows}
 
 
-def sees_money(actor: Actor) -> bool:
-    """Whether any amount is the actor's to see."""
-    found = scope.reach(actor, "money.view")
-    return found.everything or bool(found.departments or found.projects)
-
-
 @dataclass
 class ProjectList:
     """A page of projects with today's home and payers; `after` leads to the next."""

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET
 
 from billing.ledger import scope
 from billing.ledger.pages import ALL, Place, neighbours
+from billing.ledger.reads import sees_money
 from billing.ledger.rules import Span, span_of
 from billing.ledger.views import latest_month
 from governance.access.actor import Actor
@@ -57,7 +58,7 @@ def projects(request: HttpRequest) -> HttpResponse:
             for project, home in found.rows
         ],
         "sees_use": sees_use,
-        "has_money": sees_use and reads.sees_money(actor),
+        "has_money": sees_use and sees_money(actor),
         "currency": installation().currency,
         "period": period,
         "pager": _pager(period, today, lambda other: f"?{_query(**asked, period=other)}"),
@@ -108,7 +109,7 @@ def project(request: HttpRequest, code: str) -> HttpResponse:
         ],
         "sees_names": reads.sees_directory(actor),
         "sees_use": sees_use,
-        "has_money": sees_use and reads.sees_money(actor),
+        "has_money": sees_use and sees_money(actor),
         "currency": installation().currency,
         "rows": [(row, _opened(place, pool, span_of(period))) for pool, row in used.items()],
         "hours": sum((row.gpu_hours for row in used.values()), Decimal(0)),

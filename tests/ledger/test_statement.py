@@ -165,7 +165,7 @@ def test_the_command_answers_the_published_form(march):
 
 
 def test_lines_open_to_their_entry_and_the_trial_balance_is_zero(march):
-    (found,) = lines("2026-03", actor=MACHINE, department="vision")
+    (found,) = lines("2026-03", actor=MACHINE, limit=5, department="vision").rows
     assert (found.used_on, found.quantity, found.unit_price, found.amount, found.revision) == (
         date(2026, 3, 1),
         8_000 * 7200,

@@ -18,8 +18,9 @@ from governance.schedulers.registry import SCHEDULERS
 from governance.work import reads as work
 from governance.work.models import FAILED, RUNNING, WAITING, ScheduleMark, WorkItem
 
+from .. import watermarks
 from ..live_models import NodeSeen, PullFinding, QueueSample
-from ..models import Intake, QuarantinedRecord, Watermark
+from ..models import Intake, QuarantinedRecord
 from . import words
 
 STAGES = ("ingested", "metered", "posted")
@@ -177,10 +178,9 @@ def _counted(rows: QuerySet[Any]) -> Coalesce:
 
 def _marks(clusters: Iterable[Cluster]) -> dict[int, dict[str, datetime]]:
     found: dict[int, dict[str, datetime]] = {}
-    rows = Watermark.objects.filter(cluster__in=clusters).values_list("cluster_id", "stage", "until_at")
-    for pk, stage, until_at in rows:
+    for (pk, stage), until_at in watermarks.marks().items():
         found.setdefault(pk, {})[stage] = until_at
-    return found
+    return {cluster.pk: found.get(cluster.pk, {}) for cluster in clusters}
 
 
 def marks_of(reached: dict[str, datetime], now: datetime, *, is_live: bool) -> list[Mark]:
