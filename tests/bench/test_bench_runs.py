@@ -21,7 +21,7 @@ WHATS = {
     "ledger": ["a month by department, 8 rows", "a month by project, 40 rows"],
     "repull": ["first pull", "re-pull, nothing changed: statements"],
     "backfill": ["sacct alone over", "back-fill", "peak of 300 runs"],
-    "two_workers": ["counting in two processes", "one worker, 8 clusters of 2 days", "two workers"],
+    "two_workers": ["counting in two processes", "one worker, mean of two", "two workers"],
     "memory": ["peak of an import of 200 rows", "peak of an import of 2,000 rows", "peak of an import of 6,000 rows"],
 }
 
