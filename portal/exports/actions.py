@@ -14,6 +14,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import override
 
@@ -196,8 +197,7 @@ def _keep(export: Export, part: Path, rows: int, reach: dict[str, object]) -> No
         if kept:
             after = {"person": export.person.get_username(), "kind": export.kind, **made}
             audit.record(Actor.machine("exports"), "export.made", "export", str(export.pk), after=after)
-            told = {"rows": f"{rows:,}", "format": export.format.upper(), "until_at": over}
-            _tell("export.made", export, **told)
+            _tell("export.ready", export)
     if not kept:
         path.unlink(missing_ok=True)
 
@@ -208,13 +208,13 @@ def _fail(export: Export, message: str, params: dict[str, str]) -> None:
     if mine.update(state=State.FAILED, error=message, error_params=params):
         after = {"person": export.person.get_username(), "kind": export.kind, "error": message}
         audit.record(Actor.machine("exports"), "export.failed", "export", str(export.pk), after=after)
-        _tell("export.failed", export)
+        _tell("export.failed", export, error=wording.words(message, **params))
 
 
 def _tell(event: str, export: Export, **facts: Any) -> None:
     """A notice to who asked for it."""
-    what = wording.words(KINDS[export.kind].title_msgid)
-    publish(event, str(export.pk), [export.person], facts={"what": what, **facts})
+    name = wording.words(KINDS[export.kind].title_msgid)
+    publish(event, str(export.pk), [export.person], facts={"name": name, "url": reverse("exports"), **facts})
 
 
 @transaction.atomic

@@ -80,11 +80,10 @@ def test_who_asked_is_told_when_the_file_is_there(made: Made, cast: Cast) -> Non
     export = made("finance", "nodes")
     told = Notice.objects.get()
     assert (told.person, told.happening.event, told.happening.about) == (
-        cast.people["finance"], "export.made", str(export.pk)
+        cast.people["finance"], "export.ready", str(export.pk)
     )  # fmt: skip
     said = wording.said(told.happening, told.role, ZoneInfo("Asia/Shanghai"))
-    assert said.title == "Your file is there: Nodes"
-    assert said.text.startswith(f"{export.rows_done} rows as CSV, kept until 20")
+    assert (said.title, said.url) == ("Your export “Nodes” is ready", "/exports/")
 
 
 def test_too_many_at_once_are_refused(cast: Cast) -> None:
