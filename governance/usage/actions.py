@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 
 from django.db import connection, transaction
@@ -12,7 +13,9 @@ from governance.access.actor import Actor, require
 from governance.audit.actions import record as audit
 from governance.catalogue.models import Cluster
 from governance.catalogue.reads import installation
-from governance.errors import N_, NotFound
+from governance.errors import N_, BadData, NotFound
+from governance.notices.outbox import publish
+from governance.notices.wording import words
 from governance.schedulers.errors import UnreadableSource
 from governance.schedulers.files import ReadOptions
 from governance.schedulers.records import RunRecord
@@ -54,7 +57,7 @@ def import_files(
     chosen = options or ReadOptions(time_zone=cluster.time_zone)
     done = []
     for path in paths:
-        with transaction.atomic():
+        with _telling_failure(cluster, called or path, actor), transaction.atomic():
             counts = intake.take_in(
                 cluster,
                 path,
@@ -65,8 +68,35 @@ def import_files(
                 called=called or path,
             )
             audit(actor, "usage.imported", "cluster", cluster.code, after={"source": called or path, **vars(counts)})
+            _tell_imported(cluster, called or path, counts, actor)
         done.append(counts)
     return done
+
+
+@contextmanager
+def _telling_failure(cluster: Cluster, source: str, actor: Actor) -> Iterator[None]:
+    """Let the person who brought a file know that it could not be read: once a day and cluster, since a program may go on trying."""
+    try:
+        yield
+    except BadData as fault:
+        if actor.person is not None:
+            facts = {
+                "cluster": cluster.code,
+                "source": source,
+                "error": words(fault.message, **fault.params),
+            }
+            with transaction.atomic():
+                day = f"{timezone.now():%Y-%m-%d}"
+                publish("usage.import_failed", f"{cluster.code} {actor.name}", [actor.person], day, facts)
+        raise
+
+
+def _tell_imported(cluster: Cluster, source: str, counts: Counts, actor: Actor) -> None:
+    """The same for one that came in; a program that shows a token reads its answer, and is not told of each."""
+    if actor.person is None or actor.scopes is not None:
+        return
+    facts = {"cluster": cluster.code, "source": source, **vars(counts)}
+    publish("usage.import_finished", f"{cluster.code} {actor.name}", [actor.person], timezone.now().isoformat(), facts)
 
 
 def meter(

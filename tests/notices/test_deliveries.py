@@ -151,7 +151,9 @@ LOCAL = [
 def test_nothing_is_sent_to_this_machine_or_its_link(url: str) -> None:
     with pytest.raises(BadData):
         guard.check_url(url)
-    assert guard.post(url, b"", {}, seconds=2).fault in ({"refused", "no_name"} if "local" in url.lower() else {"refused"})
+    assert guard.post(url, b"", {}, seconds=2).fault in (
+        {"refused", "no_name"} if "local" in url.lower() else {"refused"}
+    )
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f000001", "0177.0.0.1", "127.1"])
