@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from governance.access.actor import Actor
@@ -14,6 +16,8 @@ from portal import navigation
 from portal.account import sessions
 
 OTHER_LANGUAGE = {"zh-hans": ("en", "English", "EN"), "en": ("zh-hans", "简体中文", "中")}
+#: Figures that lie further behind are said to stand still.
+FRESH_SECONDS = 24 * 3600
 #: What the html element says, by the setting's code.
 HTML_LANGUAGE = {"zh-hans": "zh-Hans", "en": "en"}
 
@@ -56,10 +60,17 @@ def _of_reader(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "session_left": sessions.left(request.session),
         "session_warn": sessions.warn_seconds(),
         "through": standing.through,
+        "behind_seconds": _behind(standing.through),
         "hidden": standing.hidden,
         "zone": standing.zone,
         "unread_notices": unread_count(actor),
     }
+
+
+def _behind(through: datetime | None) -> int:
+    """Seconds by which the figures lie behind now, where that is more than a day; else 0."""
+    behind = int((timezone.now() - through).total_seconds()) if through else 0
+    return behind if behind > FRESH_SECONDS else 0
 
 
 def standing_of(request: HttpRequest, actor: Actor) -> navigation.Standing:

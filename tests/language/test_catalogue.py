@@ -22,7 +22,7 @@ PLACEHOLDER = re.compile(r"%\((\w+)\)([#0 +-]*\d*(?:\.\d+)?[a-z])|%%")
 CJK = re.compile("[\u3400-\u9fff\uff00-\uffef\u3000-\u303f]")
 WORD = re.compile(r"[A-Za-z]{2,}")
 #: Names that are the same in both languages, and words that are no language.
-NAMES = frozenset(("Steelyard", "CPU", "GPU", "QoS", "UTC", "CSV", "JSON", "Slurm", "MiB", "GiB"))
+NAMES = frozenset(("Steelyard", "CPU", "GPU", "QoS", "UTC", "CSV", "XLSX", "JSON", "Slurm", "MiB", "GiB"))
 #: Where Chinese stands in the code on purpose: names of the two languages and of the invented company, number words.
 CHINESE_ON_PURPOSE = ("portal/context.py", "portal/formats.py", "portal/demo/")
 SPOKEN_ATTRIBUTES = frozenset(["aria-label", "title", "placeholder", "alt", "label"])
