@@ -131,9 +131,11 @@ def people(request: HttpRequest) -> HttpResponse:
     if asked.get("role", "member") not in ROLE_NAMES:
         raise BadData(N_("“%(role)s” is no role."), role=asked["role"])
     found, today = reads.people(after=request.GET.get("after", "")[:150], **asked), day_of_today()
+    standing = standing_of(request, actor)
+    sees_pools = standing.holds("usage.view") or standing.holds("capacity.view")
     context = {
         "crumbs": [{"label": _("Settings and audit")}, {"label": _("People")}],
-        "rows": [{"row": row, "roles": [_role(role, today) for role in row.roles]} for row in found.rows],
+        "rows": [{"row": row, "roles": [_role(role, today, sees_pools) for role in row.roles]} for row in found.rows],
         "asked": asked,
         "roles": list(ROLE_NAMES.items()),
         "next_url": f"?{_query(**asked, after=found.after)}" if found.after else "",
@@ -154,12 +156,12 @@ def _opened(place: Place, pool: str, span: Span) -> dict[str, str]:
     return {"ledger": place.url(by="day", filters=filters), "runs": place.runs_url(filters, span)}
 
 
-def _role(role: reads.Role, today: date) -> dict[str, Any]:
+def _role(role: reads.Role, today: date, sees_pools: bool) -> dict[str, Any]:
     return {
         "role": role,
         "word": ROLE_NAMES.get(role.role, role.role),
         "on": _("the whole site") if role.scope == "site" else in_language(role.name_zh, role.name_en) or role.code,
-        "url": reverse("catalog-pool", args=[role.code]) if role.scope == "pool" else "",
+        "url": reverse("catalog-pool", args=[role.code]) if role.scope == "pool" and sees_pools else "",
         "holds": _holds(role, today),
         "is_past": role.to_on is not None and role.to_on <= today,
     }

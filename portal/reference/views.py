@@ -3,13 +3,15 @@ dictionary by everybody, the organisation file by who may change it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,6 +26,7 @@ from billing.prices.models import Price
 from governance.access.actor import Actor
 from governance.catalogue.models import Pool
 from governance.catalogue.reads import installation
+from governance.doors import paging
 from governance.errors import N_, BadData
 from governance.tenants.models import AccountMapping, Project, day_of_today
 from governance.usage.metrics import reads as metrics
@@ -85,7 +88,7 @@ def prices(request: HttpRequest) -> HttpResponse:
     rows = Price.objects.filter(Q(pool__in=(pool, "*")) if pool else Q())
     if request.GET.get("past") != "1":
         rows = rows.filter(Q(to_on__isnull=True) | Q(to_on__gt=today))
-    page = _page(request, rows.order_by("pool", "accelerator", "qos", "band", "from_on", "pk"))
+    page = _page(request, rows, ("pool", "accelerator", "qos", "band", "begins", "pk"), "prices")
     context = {
         "crumbs": _crumbs(_("Prices")),
         "pool": pool,
@@ -125,7 +128,7 @@ def mappings(request: HttpRequest) -> HttpResponse:
             rows = rows.filter(**{f"{name}__code": asked[name]})
     context = {
         "crumbs": _crumbs(_("Account mappings")),
-        "page": _page(request, rows.order_by("cluster__code", "account", "user", "qos", "from_on", "pk")),
+        "page": _page(request, rows, ("cluster__code", "account", "user", "qos", "begins", "pk"), "mappings"),
         "asked": asked,
         "today": day_of_today(),
         "may_change": actor.may("organisation.change"),
@@ -252,17 +255,12 @@ def _line(change: Change) -> dict[str, Any]:
     }
 
 
-def _page(request: HttpRequest, rows: Any) -> dict[str, Any]:
-    """A page of rows; one more is asked for to know whether there is a next."""
-    number = _number(request.GET.get("page", ""))
-    found = list(rows[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE + 1])
-    kept = {name: request.GET[name] for name in request.GET if name != "page"}
-    return {
-        "rows": found[:ROWS_A_PAGE],
-        "number": number,
-        "previous_url": f"?{_query(**kept, page=str(number - 1))}" if number > 1 else "",
-        "next_url": f"?{_query(**kept, page=str(number + 1))}" if len(found) > ROWS_A_PAGE else "",
-    }
+def _page(request: HttpRequest, rows: Any, order: Sequence[str], name: str) -> dict[str, Any]:
+    """A page of dated rows; `begins` is their first day, the first of all where they have none."""
+    turn = paging.turned(request.GET.get("cursor", ""), name)
+    found = paging.of_turn(rows.annotate(begins=Coalesce("from_on", Value(date.min))), order, turn, ROWS_A_PAGE)
+    kept = {key: request.GET[key] for key in request.GET if key != "cursor" and request.GET[key]}
+    return {"rows": found.rows, **paging.links(found, name, kept)}
 
 
 def _number(text: str) -> int:
