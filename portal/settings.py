@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "governance.usage.apps.UsageConfig",
     "governance.quotas.apps.QuotasConfig",
     "governance.approvals.apps.ApprovalsConfig",
+    "governance.reclaim.apps.ReclaimConfig",
     "billing.prices.apps.PricesConfig",
     "billing.ledger.apps.LedgerConfig",
     "portal.exports.apps.ExportsConfig",
@@ -236,6 +237,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "enforce": {"task": "quotas.enforce_all", "schedule": _seconds("STEELYARD_ENFORCE_SECONDS", 3600)},
     "forget-exports": {"task": "exports.forget", "schedule": 3600.0},
     "notices": {"task": "notices.sweep", "schedule": 60.0},
+    "reclaim": {"task": "reclaim.daily", "schedule": crontab(hour=0, minute=30)},  # UTC: after the night's metering
+    "reclaim_cases": {"task": "reclaim.hourly", "schedule": 3600.0},
     "reread": {"task": "usage.reread_all", "schedule": crontab(hour=19, minute=10)},  # UTC: night in China
 }
 CELERY_TIMEZONE = "UTC"

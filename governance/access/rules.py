@@ -43,6 +43,7 @@ SEPARATED = frozenset({Role.AUDITOR, Role.ADMINISTRATOR, Role.SECURITY})
 #: (one's own runs are always seen); operations.view: how collection and background work stand, without anybody's use;
 #: quota.view: what a project holds; quota.award: give and change it (a pool's manager); quota.override: beyond the room there is;
 #: quota.return: give back; offering.change: what is offered, queue rules, how far a pool may be promised;
+#: reclaim.answer: speak for a project in a reclaim case; reclaim.manage: rules of reclaim, disputes (a pool's manager);
 #: enforcement.change: let the portal write limits into a scheduler; channels.change: where events are sent to (webhooks, robots);
 #: ask.view: asks for quota and how they stand; ask.make: ask in a project's name; ask.withdraw: take back anybody's ask of it;
 #: ask.assign: find an approver for asks that have none; policy.view, policy.change: who decides what (the site's);
@@ -56,6 +57,7 @@ CAPABILITIES: dict[Role, frozenset[str]] = {
             "run.view",
             "quota.view",
             "quota.return",
+            "reclaim.answer",
             "channels.change",
             "ask.view",
             "ask.make",
@@ -69,6 +71,7 @@ CAPABILITIES: dict[Role, frozenset[str]] = {
             "run.view",
             "quota.view",
             "quota.return",
+            "reclaim.answer",
             "channels.change",
             "ask.view",
             "ask.make",
@@ -83,6 +86,7 @@ CAPABILITIES: dict[Role, frozenset[str]] = {
             "quota.award",
             "quota.override",
             "offering.change",
+            "reclaim.manage",
             "ask.view",
             "policy.view",
             "policy.change",
