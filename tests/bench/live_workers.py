@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
+import psycopg
 from django.db import connection
 
 from governance.usage import actions as usage
@@ -31,6 +35,10 @@ FEW, FEW_DAYS = 10_000, 2  # a bench of fewer rows only shows that it runs
 SPIN = "import sys; print('ready', flush=True); sys.stdin.readline(); n = 0\nfor i in range(int(sys.argv[1])): n += i"
 STEPS = 20_000_000
 ROUNDS = 3
+WAITING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'"
+    " AND wait_event_type IN ('Lock', 'LWLock', 'BufferPin')"
+)
 GOAL = ">= 1.7"
 
 
@@ -59,12 +67,17 @@ def two_workers(bench: Bench) -> Iterator[Figure]:
 
 @dataclass
 class Round:
-    """One worker and two under conditions as equal as can be had. `others`: the cores that others used, the most that was seen."""
+    """One worker and two under conditions as equal as can be had.
+
+    `waited`: the share of the two workers' time in which they waited for locks; `others`: the cores that others used, the most that was
+    seen.
+    """
 
     one: float
     two: float
     counting: float
     counted: float
+    waited: float
     others: float
     load: float
 
@@ -83,20 +96,46 @@ class Round:
             against="speed of one",
             goal=goal,
         )
+        waited = Figure("two_workers", f"two workers, of it waiting for locks ({what})", self.two * self.waited)
+        waited.ratio, waited.against = self.waited, "their time"
+        yield waited
 
 
 def _round(bench: Bench, codes: list[str], steps: int) -> Round:
     others = [_used_by_others()]
     counting, counted = _seconds([["-c", SPIN, str(2 * steps)]]), _seconds([["-c", SPIN, str(steps)]] * 2)
     command = ["-m", "tests.bench.live_worker", *codes]
-    took = []
+    took, shares = [], []
     for processes in (1, 2, 1):
         _make_dirty(bench, codes)
         others.append(_used_by_others())
-        took.append(_seconds([command] * processes))
+        with _lock_waits(processes) as waits:
+            took.append(_seconds([command] * processes))
+        shares.append(waits["share"])
         assert set(WorkItem.objects.filter(kind="usage.meter").values_list("state", flat=True)) == {"done"}
     others.append(_used_by_others())
-    return Round((took[0] + took[2]) / 2, took[1], counting, counted, max(others), os.getloadavg()[0])
+    return Round((took[0] + took[2]) / 2, took[1], counting, counted, shares[1], max(others), os.getloadavg()[0])
+
+
+@contextmanager
+def _lock_waits(processes: int) -> Iterator[dict[str, float]]:
+    """Look twenty times a second who waits for a lock; at the end, `share` is that of the processes' time."""
+    over, found = Event(), Counter[str]()
+
+    def look() -> None:
+        with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
+            while not over.wait(0.05):
+                found["waiting"] += server.execute(WAITING).fetchone()[0]  # type: ignore[index]
+                found["looks"] += 1
+
+    sampler, waits = Thread(target=look, daemon=True), {"share": 0.0}
+    sampler.start()
+    try:
+        yield waits
+    finally:
+        over.set()
+        sampler.join()
+        waits["share"] = found["waiting"] / max(1, found["looks"] * processes)
 
 
 def _used_by_others(seconds: float = 0.5) -> float:
