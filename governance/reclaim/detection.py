@@ -235,7 +235,7 @@ def idle_runs(rule: ReclaimRule, day: date) -> list[IdleRun]:
 def _idle_of(cluster: Cluster, rule: ReclaimRule, day: date) -> list[IdleRun]:
     zone = ZoneInfo(installation().time_zone)
     first, yesterday = day - timedelta(days=rule.window_days), day - timedelta(days=1)
-    given = {
+    given: dict[str, Any] = {
         "cluster": cluster.pk,
         "first": first,
         "last": day,

@@ -79,7 +79,8 @@ register(
         "reclaim.opened",
         N_("%(gpus)s idle GPUs of %(project)s in %(pool)s"),
         N_(
-            "They come back on %(due_at)s unless you answer: agree, keep them until a day with a reason, or dispute it. Nothing that runs is stopped."
+            "They come back on %(due_at)s unless you answer: agree, keep them until a day with a reason, or dispute it."
+            " Nothing that runs is stopped."
         ),
     ),
     _event("reclaim.answered", N_("The reclaim of %(gpus)s GPUs of %(project)s was answered"), N_("%(reason)s")),
