@@ -18,9 +18,12 @@ def faults_of(page: Page) -> list[str]:
     """What axe finds, whether the page scrolls sideways, and what the browser's console complains of."""
     # The page's policy forbids scripts from elsewhere: axe comes through the debugger, which it does not bind.
     page.evaluate(AXE.read_text(encoding="utf-8") + ";0")
-    found = list(page.evaluate(ASK, RULES))
-    wider = page.evaluate(WIDER)
-    if wider > 0:
-        found.append(f"scrolls sideways by {wider} px")
+    found = list(page.evaluate(ASK, RULES)) + sideways(page)
     found += page.complaints  # type: ignore[attr-defined]
     return found
+
+
+def sideways(page: Page) -> list[str]:
+    """Whether the page scrolls sideways, in words."""
+    wider = page.evaluate(WIDER)
+    return [f"scrolls sideways by {wider} px"] if wider > 0 else []
