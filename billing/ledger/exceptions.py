@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
-from typing import TYPE_CHECKING
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
@@ -13,6 +13,8 @@ from governance.access.actor import Actor
 from governance.catalogue.models import UNASSIGNED_POOL
 from governance.tenants.models import UNATTRIBUTED
 
+from .facts import FINER, facts_of, is_whole_months
+from .rules import Span
 from .statement import Exceptions, UnpricedDay
 
 if TYPE_CHECKING:
@@ -25,35 +27,53 @@ def of_period(query: Query, actor: Actor) -> Exceptions:
     from . import reads
 
     where, given = reads.conditions(query, reads.FACT_COLUMNS, actor, "usage.view")
-    within = f"FROM ({reads.FACTS}) AS f WHERE {where}"
-    given = [*query.span, *given]
-    asked, marks = OF_FACTS.format(within=within), list(given)
+    names = {*query.dimensions, *query.filters}
+    by_month = is_whole_months(query.span, names)
+    asked = OF_FACTS.format(day="NULL::date" if by_month else "day", facts=facts_of(query.span, names), where=where)
+    marks = list(given)
     if actor.may("usage.view"):
-        asked += OF_THE_SITE
-        marks += [*query.span, UNATTRIBUTED, *query.span]
+        asked += OF_THE_SITE.format(facts=facts_of(query.span, ()))
+        marks += [UNATTRIBUTED, *query.span]
     found, unpriced = Exceptions(), _Unpriced()
-    with connection.cursor() as cursor:
-        cursor.execute(f"{asked} ORDER BY 1, 2, 3, 4, 5, 6", marks)
-        for what, day, pool, model, qos, band, quantity, unknown_runs in cursor.fetchall():
-            if what != "facts":
-                setattr(found, what, int(quantity))
-                continue
-            found.unknown_gpu_runs += int(unknown_runs)
-            if pool == UNASSIGNED_POOL:
-                found.unassigned_milligpu_seconds += int(quantity)
+    keys: set[tuple[str, str, str, str]] = set()
+    for what, day, pool, model, qos, band, quantity, unknown_runs in _rows(asked + IN_ORDER, marks):
+        if what != "facts":
+            setattr(found, what, int(quantity))
+            continue
+        found.unknown_gpu_runs += int(unknown_runs)
+        if pool == UNASSIGNED_POOL:
+            found.unassigned_milligpu_seconds += int(quantity)
+        if not by_month:
             unpriced.look(day, pool, model, qos, band, int(quantity))
+        elif quantity:
+            keys.add((pool, model, qos, band))
+    if lacking := {key: days for key in keys if (days := unpriced.days_without(query.span, key))}:
+        # Which of these days have such use only the facts of the days tell.
+        columns = [list(column) for column in zip(*lacking, strict=True)]
+        days = sorted(set().union(*lacking.values()))
+        asked = OF_FACTS.format(day="day", facts=facts_of(query.span, FINER), where=f"{where} AND {OF_KEYS}")
+        for _what, day, *key, quantity, _unknown in _rows(asked + IN_ORDER, [*given, days, *columns]):
+            unpriced.look(day, *key, int(quantity))
     found.unpriced_days = unpriced.days()
     return found
 
 
+def _rows(asked: str, given: list[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(asked, given)
+        return list(cursor.fetchall())
+
+
 #: One question for all: what it is, its key, a quantity, runs with an unknown number of cards.
 OF_FACTS = """
-    SELECT 'facts' AS what, day, pool, model, qos, band, sum(milligpu_seconds) AS quantity, sum(unknown_gpu_runs) AS unknown_runs
-    {within} GROUP BY day, pool, model, qos, band"""
+    SELECT 'facts' AS what, {day}, pool, model, qos, band, sum(milligpu_seconds) AS quantity, sum(unknown_gpu_runs) AS unknown_runs
+    FROM ({facts}) AS f WHERE {where} GROUP BY 2, 3, 4, 5, 6"""
+OF_KEYS = "day = ANY(%s) AND (pool, model, qos, band) IN (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]))"
+IN_ORDER = " ORDER BY 1, 2, 3, 4, 5, 6"
 OF_THE_SITE = """
     UNION ALL SELECT 'quarantined', NULL, '', '', '', '', count(*), 0 FROM quarantined_record WHERE resolved_at IS NULL
     UNION ALL SELECT 'unattributed_milligpu_seconds', NULL, '', '', '', '', coalesce(sum(milligpu_seconds), 0), 0
-        FROM usage_day WHERE day BETWEEN %s AND %s AND project = %s
+        FROM ({facts}) AS f WHERE project = %s
     UNION ALL SELECT 'over_allocated_days', NULL, '', '', '', '', count(DISTINCT day), 0
         FROM capacity_day WHERE day BETWEEN %s AND %s AND over > 0"""
 
@@ -63,18 +83,31 @@ class _Unpriced:
 
     def __init__(self) -> None:
         self._prices = PriceHistory()
-        self._tariffs: dict[date, Tariff] = {}
+        self._tariffs: dict[int, Tariff] = {}
+        self._known: dict[tuple[Any, ...], bool] = {}
         self._found: dict[tuple[date, str, str, str], int] = {}
 
     def look(self, day: date, pool: str, model: str, qos: str, band: str, milligpu_seconds: int) -> None:
         """Look at the use of a key."""
         if not milligpu_seconds:
             return
-        if day not in self._tariffs:
-            self._tariffs[day] = self._prices.on(day)
-        if self._tariffs[day].unit_price(GPU_HOUR, pool, model, qos, band) is None:
+        if self._is_unpriced(day, pool, model, qos, band):
             key = (day, pool, model, qos)
             self._found[key] = self._found.get(key, 0) + milligpu_seconds
+
+    def days_without(self, span: Span, key: tuple[str, str, str, str]) -> list[date]:
+        """The days of the span on which no price covers the use of a key: pool, model, QoS, band."""
+        whole = (span.first_on + timedelta(days=n) for n in range((span.last_on - span.first_on).days + 1))
+        return [day for day in whole if self._is_unpriced(day, *key)]
+
+    def _is_unpriced(self, day: date, *key: str) -> bool:
+        stretch = self._prices.stretch(day)
+        if stretch not in self._tariffs:
+            self._tariffs[stretch] = self._prices.on(day)
+        known = (stretch, *key)
+        if known not in self._known:
+            self._known[known] = self._tariffs[stretch].unit_price(GPU_HOUR, *key) is None
+        return self._known[known]
 
     def days(self) -> list[UnpricedDay]:
         """What was found, in the order it was seen."""

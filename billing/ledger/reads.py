@@ -20,6 +20,7 @@ from governance.tenants.models import UNATTRIBUTED, Project, department_tree
 from governance.usage import watermarks
 
 from . import accruals, exceptions, scope
+from .facts import BY_DAY, facts_of, lines_of
 from .rules import Span, span_of
 from .statement import DIMENSIONS, HOURS_ONLY, Row, Statement, Sums
 
@@ -27,20 +28,7 @@ from .statement import DIMENSIONS, HOURS_ONLY, Row, Statement, Sums
 FACT_COLUMNS = {d: f'f."{d}"' for d in DIMENSIONS} | {"day": "f.day::text"}
 LINE_COLUMNS = {d: f'l."{d}"' for d in DIMENSIONS if d not in HOURS_ONLY} | {"day": "l.used_on::text"}
 
-#: Facts with the home department of their day and the card factor of their model.
-FACTS = """
-    SELECT u.day, u.band, u.cluster, u.pool, u.model, u.account, u."user", u.project, u.qos, u.outcome, u.milligpu_seconds,
-        u.cpu_seconds, u.node_seconds, u.wall_seconds, u.memory_mib_seconds, u.runs_started, u.runs_ended, u.unknown_gpu_runs,
-        coalesce(d.code, 'unattributed') AS department,
-        u.milligpu_seconds * coalesce(c.factor, 1) AS card_milligpu_seconds
-    FROM usage_day AS u
-    JOIN project AS p ON p.code = u.project
-    LEFT JOIN placement AS h ON h.project_id = p.id AND (h.from_on IS NULL OR h.from_on <= u.day) AND (h.to_on IS NULL OR h.to_on > u.day)
-    LEFT JOIN department AS d ON d.id = h.department_id
-    LEFT JOIN accelerator_model AS m ON m.code = u.model AND m.card_id IS NOT NULL
-    LEFT JOIN card_factor AS c ON c.model_id = m.id AND (c.from_on IS NULL OR c.from_on <= u.day) AND (c.to_on IS NULL OR c.to_on > u.day)
-    WHERE u.day BETWEEN %s AND %s
-"""
+FACTS = BY_DAY
 
 
 class Query(NamedTuple):
@@ -162,7 +150,7 @@ USED = """
     FROM ({all_facts}) AS f WHERE {used} GROUP BY 2"""
 CHARGED = """
     UNION ALL SELECT 'posted', ARRAY[{lines}]::text[], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
-    FROM line AS l WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {money} GROUP BY 2
+    FROM ({all_lines}) AS l WHERE {money} GROUP BY 2
     UNION ALL SELECT 'accrued', ARRAY[{lines}]::text[], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
     FROM accrued_line AS l JOIN ({open_days}) AS o (code, day, kept) ON o.code = l.cluster AND o.day = l.used_on AND o.kept
     WHERE {money} GROUP BY 2
@@ -170,7 +158,7 @@ CHARGED = """
     FROM ({open_days}) AS o (code, day, kept)"""
 BY_MONTH = """
     UNION ALL SELECT 'month', ARRAY[to_char(l.used_on, 'YYYY-MM')], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
-    FROM line AS l WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND {money} GROUP BY 2"""
+    FROM ({all_lines}) AS l WHERE {money} GROUP BY 2"""
 
 
 def _figures(
@@ -178,16 +166,17 @@ def _figures(
 ) -> tuple[dict[tuple[str, ...], Sums], dict[str, Decimal], list[accruals.OpenDay]]:
     """Hours, what is posted and what is accrued by the dimensions; amounts by month; the open days."""
     used, of_facts = conditions(query, FACT_COLUMNS, actor, "usage.view")
-    asked = USED.format(facts=", ".join(FACT_COLUMNS[d] for d in query.dimensions), all_facts=FACTS, used=used)
-    given = [*query.span, *of_facts]
+    names = {*query.dimensions, *query.filters}
+    keys = ", ".join(FACT_COLUMNS[d] for d in query.dimensions)
+    asked, given = USED.format(facts=keys, all_facts=facts_of(query.span, names), used=used), list(of_facts)
     if with_money:
         money, of_lines = conditions(query, LINE_COLUMNS, actor, "money.view")
         keys = ", ".join(LINE_COLUMNS[d] for d in query.dimensions)
-        asked += CHARGED.format(lines=keys, money=money, open_days=accruals.OPEN)
-        given += [*query.span, *of_lines, *query.span, *of_lines, *query.span]
+        asked += CHARGED.format(lines=keys, money=money, open_days=accruals.OPEN, all_lines=lines_of(query.span, names))
+        given += [*of_lines, *query.span, *of_lines, *query.span]
         if months is not None:
-            asked += BY_MONTH.format(money=money)
-            given += [*months, *of_lines]
+            asked += BY_MONTH.format(money=money, all_lines=lines_of(months, names))
+            given += of_lines
     rows: dict[tuple[str, ...], Sums] = {}
     by_month: dict[str, Decimal] = {}
     open_days = []

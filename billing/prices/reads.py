@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
@@ -35,11 +36,22 @@ class PriceHistory:
                 else:
                     model, card, _, _, factor, *_ = rest
                     self._factors.append(((low, high), model, card, factor))
+        spans = [span for span, *_ in self._prices] + [span for span, *_ in self._factors]
+        self._cuts = sorted({day for span in spans for day in span if day is not None})
+
+    def stretch(self, day: date) -> int:
+        """A number that days share between which no price and no factor begins or ends."""
+        return bisect_right(self._cuts, day)
 
     def on(self, day: date) -> Tariff:
         """The prices of `day`."""
         cards = {model: (card, factor) for span, model, card, factor in self._factors if holds(span, day)}
         return Tariff((price for span, price in self._prices if holds(span, day)), cards)
+
+    def changes(self) -> set[date]:
+        """The days on which some price or factor begins or ends."""
+        spans = [span for span, *_ in self._prices] + [span for span, *_ in self._factors]
+        return {day for span in spans for day in span if day is not None}
 
 
 class RatedDay(NamedTuple):

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Prefetch, Q, QuerySet
 
 from billing.ledger import scope
-from billing.ledger.reads import FACTS
+from billing.ledger.facts import facts_of, lines_of
 from billing.ledger.rules import Span
 from governance.access.actor import Actor
 from governance.access.models import Person
@@ -71,12 +71,12 @@ def use(codes: list[str], span: Span, by: str, *, actor: Actor) -> dict[str, Use
     statement = f"""
         SELECT x.code, coalesce(p.name_zh, ''), coalesce(p.name_en, ''), sum(x.milli)::bigint, sum(x.runs)::bigint, sum(x.amount) FROM (
             SELECT f.{by} AS code, sum(f.milligpu_seconds) AS milli, sum(f.runs_started) AS runs, 0::numeric AS amount
-            FROM ({FACTS}) AS f WHERE f.project = ANY(%s) AND {hours} GROUP BY 1
-            UNION ALL SELECT l.{by}, 0, 0, sum(l.amount) FROM line AS l
-            WHERE l.account_kind = 'department' AND l.used_on BETWEEN %s AND %s AND l.project = ANY(%s) AND {money} GROUP BY 1
+            FROM ({facts_of(span, ())}) AS f WHERE f.project = ANY(%s) AND {hours} GROUP BY 1
+            UNION ALL SELECT l.{by}, 0, 0, sum(l.amount) FROM ({lines_of(span, ())}) AS l
+            WHERE l.project = ANY(%s) AND {money} GROUP BY 1
         ) AS x LEFT JOIN {by} AS p ON p.code = x.code GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1"""
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*span, codes, *of_hours, *span, codes, *of_money])
+        cursor.execute(statement, [codes, *of_hours, codes, *of_money])
         rows = cursor.fetchall()
     return {code: Use(in_language(zh, en) or code, milli, runs, amount) for code, zh, en, milli, runs, amount in rows}
 

@@ -1,4 +1,6 @@
-"""`python -m tests.bench [--rows N] [--days N] [--only PART …] [--json]`: measure, print one table. Status 0 unless something broke."""
+"""`python -m tests.bench [--rows N] [--days N] [--only PART …] [--json]`: measure, print one table. Status 0 unless something broke.
+
+`python -m tests.bench pages` measures pages instead (see tests/bench/pages.py)."""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.bench import pages
 from tests.bench.records import DAYS
 from tests.bench.report import Figure, table
 from tests.bench.scratch import scratch_database
@@ -20,7 +23,11 @@ LIVE = ("repull", "backfill", "two_workers")
 
 
 def main() -> None:
-    """Measure on a scratch database and a temporary folder; both are gone afterwards."""
+    """Measure on a scratch database and a temporary folder; both are gone afterwards. `pages` first: those of a large year."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the database goes, too, when the bench is ended
+    if sys.argv[1:2] == ["pages"]:
+        pages.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="runs to generate (default: 1000000)")
     parser.add_argument("--days", type=int, default=DAYS, help=f"that they spread over, 60 to {DAYS} (default: {DAYS})")
@@ -36,7 +43,6 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.rows < 1 or not 60 <= asked.days <= DAYS:
         parser.error("at least one row, and days within the bounds")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the database goes, too, when the bench is ended
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as folder, scratch_database():
         from tests.bench.live import LIVE_PARTS

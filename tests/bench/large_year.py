@@ -112,7 +112,8 @@ RUNS = """
         SELECT r.*, CASE WHEN start_at IS NULL THEN 'pending' WHEN stop_at >= %(end)s THEN 'running' WHEN ending < 0.08 THEN 'failed'
             WHEN ending < 0.14 THEN 'cancelled' WHEN ending < 0.16 THEN 'timeout' ELSE 'completed' END AS o
         FROM (
-            SELECT q.n, q.job, q.submit_at, q.ending, s.cluster_id, s.partition, s.kind, s.cards, s.qos, w.account, w.code || '-' || 1 + q.u AS "user",
+            SELECT q.n, q.job, q.submit_at, q.ending, s.cluster_id, s.partition, s.kind, s.cards, s.qos, w.account,
+                w.code || '-' || 1 + q.u AS "user",
                 s.prefix || lpad((1 + (q.v * (s.nodes - 1))::int)::text, 4, '0') AS node,
                 CASE WHEN q.submit_at + q.wait < %(end)s THEN q.submit_at + q.wait END AS start_at,
                 CASE WHEN q.submit_at + q.wait < %(end)s THEN q.submit_at + q.wait + q.lasting END AS stop_at

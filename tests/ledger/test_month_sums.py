@@ -1,0 +1,88 @@
+"""Sums by month are those of the days and of the lines, whatever was written in which way, and statements say the same of both."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from billing.ledger import reads
+from governance.access.actor import Actor
+from tests import books
+from tests.cast import EVERYBODY, Cast
+
+pytestmark = pytest.mark.django_db
+SUMS = "milligpu_seconds, cpu_seconds, node_seconds, wall_seconds, memory_mib_seconds, runs_started, runs_ended, unknown_gpu_runs"
+KEYS = "project, pool, model, qos, band, cluster"
+OWED = "project, department, pool, model, qos, band, cluster"
+
+
+def differences() -> list[tuple[object, ...]]:
+    """Rows of one telling that the other lacks."""
+    sums = ", ".join(f"sum({name})::bigint" for name in SUMS.split(", "))
+    facts = (
+        f"SELECT date_trunc('month', day)::date, {KEYS}, count(*), {sums} FROM usage_day GROUP BY 1, 2, 3, 4, 5, 6, 7"
+    )
+    kept = f"SELECT month, {KEYS}, facts, {SUMS} FROM usage_month"
+    lines = f"""SELECT date_trunc('month', used_on)::date, {OWED}, count(*), sum(amount) FROM line
+        WHERE account_kind = 'department' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"""
+    owed = f"SELECT month, {OWED}, lines, amount FROM line_month"
+    found = []
+    with connection.cursor() as cursor:
+        for one, other in ((facts, kept), (kept, facts), (lines, owed), (owed, lines)):
+            cursor.execute(f"({one}) EXCEPT ({other})")
+            found += cursor.fetchall()
+    return found
+
+
+def test_the_sums_follow_records_mappings_and_corrections(cast: Cast, tmp_path: Path) -> None:
+    assert differences() == []
+    late = [
+        books.line(301, "2026-06-30T20:00", "2026-06-30T20:00", "2026-07-01T04:00"),
+        books.line(101, "2026-06-02T08:00", None, None),
+    ]
+    books.bring(tmp_path, late, observed_at="2026-07-03T00:00")
+    books.settle()
+    assert differences() == []
+    mappings = [{"cluster": "bj", "account": name, "project": "ocr"} for name in ("ocr", "rank", "nobody")]
+    books.declare(mappings=mappings)
+    books.settle()
+    assert differences() == []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM usage_month WHERE project = 'unattributed' OR facts = 0")
+        assert cursor.fetchone() == (0,)
+
+
+@pytest.mark.parametrize("who", EVERYBODY)
+@pytest.mark.parametrize("by", ["department", "project", "pool", "qos"])
+def test_a_month_says_the_same_as_its_days(cast: Cast, who: str, by: str) -> None:
+    same(cast.actor(who), by)
+
+
+def test_a_project_that_moves_within_the_month_is_told_by_its_days(cast: Cast) -> None:
+    halves = [{"department": "vision", "to": "2026-06-11"}, {"department": "search", "from": "2026-06-11"}]
+    moved = {"code": "ocr", "name": "OCR", "placements": halves}
+    books.declare(projects=[moved, *books.company()["projects"][1:]])
+    books.settle()
+    for who in ("finance", "approver", "outsider"):
+        rows = same(cast.actor(who), "department")
+    assert {row.keys["department"] for row in rows} >= {"search"}
+
+
+def same(actor: Actor, by: str) -> list[reads.Row]:
+    """The rows of June, asked for as a month and as days."""
+    month = reads.statement("2026-06", (by,), actor=actor)
+    first, last = date(2026, 6, 1), date(2026, 6, 30)
+    # Together with the account, which sums by month do not have, then added up again.
+    days = reads.statement(f"{first}..{last}", (by, "outcome"), actor=actor)
+    sums: dict[str, int] = {}
+    for row in days.rows:
+        sums[row.keys[by]] = sums.get(row.keys[by], 0) + row.sums.milligpu_seconds
+    used = {row.keys[by]: row.sums.milligpu_seconds for row in month.rows}
+    assert {key: value for key, value in used.items() if value} == {key: value for key, value in sums.items() if value}
+    assert month.exceptions == reads.statement("2026-06", (by, "day"), actor=actor).exceptions
+    by_day = reads.statement("2026-06", (by, "day"), actor=actor).total
+    assert (month.total.amount, month.total.accrued) == (by_day.amount, by_day.accrued)
+    return month.rows
