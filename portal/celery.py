@@ -18,7 +18,9 @@ app.autodiscover_tasks(
     [
         "governance.notices",
         "governance.usage",
+        "governance.quotas",
         "governance.quotas.enforcement",
+        "governance.approvals",
         "billing.ledger",
         "portal.exports",
         "portal.account",

@@ -219,6 +219,12 @@ CELERY_TASK_ROUTES = {
     "usage.meter_all": {"queue": "meter"},
     "quotas.enforce": {"queue": "enforce"},
     "quotas.enforce_all": {"queue": "enforce"},
+    "quotas.warn": {"queue": "notify"},
+    "quotas.warn_all": {"queue": "notify"},
+    "asks.sweep": {"queue": "notify"},
+    "asks.sweep_all": {"queue": "notify"},
+    "asks.score": {"queue": "notify"},
+    "asks.score_all": {"queue": "notify"},
     "ledger.post": {"queue": "post"},
     "ledger.post_all": {"queue": "post"},
     "exports.make": {"queue": "export"},
@@ -235,6 +241,9 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "pull": {"task": "usage.pull_all", "schedule": _seconds("STEELYARD_PULL_SECONDS", 300)},
     "telemetry": {"task": "usage.telemetry_all", "schedule": 3600.0},
     "enforce": {"task": "quotas.enforce_all", "schedule": _seconds("STEELYARD_ENFORCE_SECONDS", 3600)},
+    "warn": {"task": "quotas.warn_all", "schedule": 3600.0},  # each once: an hour is for who was away at the day's beginning
+    "asks": {"task": "asks.sweep_all", "schedule": 300.0},
+    "score": {"task": "asks.score_all", "schedule": crontab(hour=20, minute=40)},
     "forget-exports": {"task": "exports.forget", "schedule": 3600.0},
     "notices": {"task": "notices.sweep", "schedule": 60.0},
     "reclaim": {"task": "reclaim.daily", "schedule": crontab(hour=0, minute=30)},  # UTC: after the night's metering

@@ -7,3 +7,11 @@ class PricesConfig(AppConfig):
     name = "billing.prices"
     label = "prices"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Answer what governance asks of money."""
+        from governance.money import register
+
+        from .estimating import Prices
+
+        register(Prices())

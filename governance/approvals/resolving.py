@@ -18,7 +18,8 @@ from governance.access.rules import SCOPES, Role, roles_with
 from governance.tenants.models import Placement, day_of_today, department_tree
 
 from . import policy, rules
-from .models import ActingGrant, Ask, AskLine, Decision, Named, Stage
+from .deciding_models import represented
+from .models import Ask, AskLine, Decision, Named, Stage
 from .policy import Who
 from .rules import Standing
 
@@ -66,7 +67,7 @@ class Seat(NamedTuple):
 
 
 @dataclass
-class _Where:
+class Where:
     """What the ladder needs of an ask."""
 
     project: int
@@ -80,6 +81,7 @@ class Resolver:
     """Resolves any number of stages by few questions; a snapshot of the grants, so make one where it is needed."""
 
     stages: Collection[Stage]
+    where: dict[int, Where] = field(default_factory=dict)  # by ask, where the caller has read it already
     _holders: dict[Step, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -91,18 +93,23 @@ class Resolver:
             self._named.setdefault(row.stage_id, []).append(row)
         self._agreed: dict[int, set[int]] = {}
         self._rounds: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        rows = Decision.objects.filter(ask__in=self._where, stage__isnull=False, verdict="approve")
-        for stage, counts_for, ask, number, position in rows.values_list(
-            "stage", "counts_for", "ask", "stage__round", "stage__position"
-        ):
-            self._agreed.setdefault(stage, set()).add(counts_for)
-            self._rounds.setdefault((ask, number), []).append((position, counts_for))
+        rows = Decision.objects.filter(ask__in=self._where, stage__isnull=False)
+        self.decisions = list(rows.select_related("by", "stage").order_by("pk"))
+        for one in self.decisions:
+            if one.verdict == "approve" and one.stage is not None and one.counts_for_id is not None:
+                self._agreed.setdefault(one.stage.pk, set()).add(one.counts_for_id)
+                self._rounds.setdefault((one.ask_id, one.stage.round), []).append(
+                    (one.stage.position, one.counts_for_id)
+                )
         self._pools: dict[int, list[int]] = {}
         if self._named:  # only who was named is asked whether they still see the ask
             for ask, pool in AskLine.objects.filter(ask__in=self._where).values_list("ask", "pool"):
                 self._pools.setdefault(ask, []).append(pool)
 
     def _read_asks(self) -> None:
+        if self.where:
+            self._where = self.where
+            return
         asks = {stage.ask_id for stage in self.stages}
         rows = list(Ask.objects.filter(pk__in=asks).values_list("pk", "project", "asked_by", "kind"))
         homes = dict(
@@ -110,7 +117,7 @@ class Resolver:
             .filter(project__in={row[1] for row in rows})
             .values_list("project", "department")
         )
-        self._where = {pk: _Where(project, homes.get(project), by, kind) for pk, project, by, kind in rows}
+        self._where = {pk: Where(project, homes.get(project), by, kind) for pk, project, by, kind in rows}
 
     def _read_holders(self) -> None:
         roles = {stage.role for stage in self.stages} | {Who.read(s.escalate).role for s in self.stages if s.escalate}
@@ -167,22 +174,22 @@ class Resolver:
         found = self._rounds.get((stage.ask_id, stage.round), ()) if stage.another_hand else ()
         return {person for position, person in found if position < stage.position}
 
-    def _rungs_of(self, stage: Stage, where: _Where) -> int:
+    def _rungs_of(self, stage: Stage, where: Where) -> int:
         """How many steps of the ladder are the stage's own scope."""
         return 1 if _first(stage, where) else 0
 
-    def _ladder(self, stage: Stage, where: _Where) -> list[Step]:
+    def _ladder(self, stage: Stage, where: Where) -> list[Step]:
         found = list(_steps(Who(stage.role, stage.scope, stage.scope_code), stage, where))
         if stage.escalate:
             found[1:1] = _steps(Who.read(stage.escalate), stage, where)
         return list(dict.fromkeys(found))
 
 
-def _first(stage: Stage, where: _Where) -> Step | None:
+def _first(stage: Stage, where: Where) -> Step | None:
     return next(iter(_steps(Who(stage.role, stage.scope, stage.scope_code), stage, where)), None)
 
 
-def _steps(who: Who, stage: Stage, where: _Where) -> Iterable[Step]:
+def _steps(who: Who, stage: Stage, where: Where) -> Iterable[Step]:
     """The ladder from a scope upwards."""
     if who.scope == policy.PROJECT:
         yield Step(who.role, "project", where.project)
@@ -219,12 +226,7 @@ def deciders(stage: Stage) -> Deciders:
 
 def absent(actor: Actor) -> list[int]:
     """Those for whom the actor may decide today."""
-    if actor.person is None:
-        return []
-    rows = ActingGrant.objects.on(day_of_today()).filter(
-        deputy=actor.person, ended_at__isnull=True, person__is_active=True
-    )
-    return sorted(set(rows.values_list("person", flat=True)))
+    return [one.person.pk for one in represented(actor) if one.person is not None]
 
 
 def seat(found: Deciders, actor: Actor, *, asked_by: int, acting_for: Iterable[int], decided: bool) -> Seat | None:

@@ -50,6 +50,18 @@ def reminded(ask: Ask, stage: Stage, found: Deciders, threshold: str) -> int:
     return publish("ask.reminded", ask.number, deciding(found), threshold, facts(ask, due_at=stage.due_at))
 
 
+def expired(ask: Ask, told: Iterable[Recipient]) -> None:
+    """Tell the author and those it waited for that it is closed."""
+    publish("ask.expired", ask.number, told, f"{ask.round}", facts(ask))
+
+
+def rehomed(ask: Ask, stage: Stage, found: Deciders) -> None:
+    """Tell those it is with again."""
+    publish(
+        "ask.rehomed", ask.number, deciding(found), f"{stage.pk}/{ask.moves.count()}", facts(ask, due_at=stage.due_at)
+    )
+
+
 def named(event: str, ask: Ask, person_id: int, role: str, threshold: str, reason: str) -> None:
     """Tell somebody that a decision is theirs by name from now on."""
     publish(event, ask.number, [Recipient(person_id, role)], threshold, facts(ask, reason=reason))
