@@ -128,6 +128,9 @@ CAPABILITIES: dict[Role, frozenset[str]] = {
             "capacity.view",
             "operations.view",
             "channels.change",
+            "ask.assign",
+            "policy.view",
+            "policy.change",
         }
     ),
     Role.SECURITY: frozenset({"grants.change"}),

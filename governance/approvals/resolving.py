@@ -101,10 +101,15 @@ class Resolver:
                 self._rounds.setdefault((one.ask_id, one.stage.round), []).append(
                     (one.stage.position, one.counts_for_id)
                 )
-        self._pools: dict[int, list[int]] = {}
-        if self._named:  # only who was named is asked whether they still see the ask
-            for ask, pool in AskLine.objects.filter(ask__in=self._where).values_list("ask", "pool"):
-                self._pools.setdefault(ask, []).append(pool)
+        self._pools: dict[int, list[int]] | None = None
+
+    def _pools_of(self, ask: int) -> list[int]:
+        """The pools of an ask's lines; read once, and only where somebody was named."""
+        if self._pools is None:
+            self._pools = {}
+            for pk, pool in AskLine.objects.filter(ask__in=self._where).values_list("ask", "pool"):
+                self._pools.setdefault(pk, []).append(pool)
+        return self._pools.get(ask, [])
 
     def _read_asks(self) -> None:
         if self.where:
@@ -162,7 +167,7 @@ class Resolver:
         """Whether a person named for the stage still sees asks of its project or pools by a role of today."""
         where = self._where[stage.ask_id]
         nodes = [("site", 0), ("project", where.project), *(("department", pk) for pk in _line(where.home))]
-        nodes += [("pool", pk) for pk in self._pools.get(stage.ask_id, ())]
+        nodes += [("pool", pk) for pk in self._pools_of(stage.ask_id)]
         return any(
             person in self._holders.get(Step(role, scope, node), ())
             for scope, node in nodes

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from governance.notices.outbox import publish
-from governance.notices.registry import Recipient, holders_of
+from governance.notices.registry import Recipient
+from governance.tenants.audience import holders
 from governance.tenants.models import day_of_today
 
 from .models import ActingGrant, Ask, AskLine, Move, Stage
@@ -26,7 +27,7 @@ def asked(ask: Ask, stage: Stage, found: Deciders) -> None:
 def stuck(ask: Ask, stage: Stage) -> None:
     """Tell the administrators that nobody can decide."""
     who = f"{stage.role}@{stage.scope}"
-    publish("ask.without_approver", ask.number, holders_of("ask.assign"), f"{stage.pk}", facts(ask, who=who))
+    publish("ask.without_approver", ask.number, holders("ask.assign"), f"{stage.pk}", facts(ask, who=who))
 
 
 def escalated(ask: Ask, stage: Stage, found: Deciders) -> None:
