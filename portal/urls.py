@@ -30,6 +30,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ledger/", include("billing.ledger.urls")),
     path("jobs/", include("governance.usage.urls")),
     path("catalog/", include("portal.catalogue.urls")),
+    path("ops/enforcement/", include("governance.quotas.enforcement.urls")),
     path("ops/", include("governance.usage.ops.urls")),
     path("reference/", include("portal.reference.urls")),
     path("", include("portal.directory.urls")),

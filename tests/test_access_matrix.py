@@ -79,7 +79,13 @@ def acting(status: int) -> dict[str, int]:
     return only(set()) | seen
 
 
+def enforcing(status: int) -> dict[str, int]:
+    """As `acting`; limits are the operator's alone."""
+    return only(set()) | dict.fromkeys(OPERATIONS, 403) | {"operator": status}
+
+
 BJ = "/ops/clusters/bj/"
+LIMITS = "/ops/enforcement/bj/"
 REFUSED = "/api/v1/clusters/bj/refused-submissions"
 MATRIX += [
     ("ops", "/ops/", "get", only(OPERATIONS)),
@@ -101,6 +107,14 @@ MATRIX += [
     ("ops-cluster-nodes", f"{BJ}nodes/", "post", acting(422)),
     ("ops-cluster-quarantine", f"{BJ}quarantine/", "post", acting(302)),
     ("ops-work-retry", "/ops/work/retry/", "post", acting(404)),  # there is no such work
+    ("enforcement", LIMITS, "get", only(OPERATIONS)),
+    ("enforcement", "/ops/enforcement/nowhere/", "get", only(set())),
+    ("enforcement-check", f"{LIMITS}check/", "post", enforcing(409)),  # it is read from files
+    ("enforcement-switch", f"{LIMITS}switch/", "post", enforcing(302)),  # off it is already
+    ("enforcement-configure", f"{LIMITS}configure/", "post", enforcing(302)),
+    ("enforcement-round", f"{LIMITS}round/", "post", enforcing(409)),
+    ("enforcement-restore", f"{LIMITS}drift/1/restore/", "post", only(set())),
+    ("enforcement-adopt", f"{LIMITS}drift/1/adopt/", "post", only(set())),
     ("tokens", "/me/tokens/", "get", only(SIGNED_IN)),
     ("tokens", "/me/tokens/", "post", only(SIGNED_IN) | dict.fromkeys(SIGNED_IN, 422)),
     ("token-revoke", "/me/tokens/1/revoke/", "post", only(set())),
@@ -261,6 +275,36 @@ MATRIX += [
     ("reset-done", "/sign-in/new-password/done/", "get", always(200)),
     ("reset-set", "/sign-in/new-password/MQ/x-y/", "get", always(200)),  # it says that the link is none
 ]
+#: Who sees quotas of something; of a pool the sums, and names as far as their roles go. tests/quotas have lines that are there.
+QUOTAS = (VISION | SEARCH) | {"capacity_manager"}
+TRAIN = "/quotas/pools/train-h800/"
+MATRIX += [
+    ("quotas", "/quotas/", "get", only(QUOTAS)),
+    ("quotas", "/quotas/?state=all&project=rank", "get", only(QUOTAS)),
+    ("quotas", "/quotas/?state=lost", "get", only(set()) | dict.fromkeys(QUOTAS, 422)),
+    ("quotas", "/quotas/", "post", always(405) | {ANONYMOUS: 302}),
+    *(("quota-pool", f"{TRAIN}?tab={tab}", "get", only(QUOTAS)) for tab in ("room", "held", "rules")),
+    ("quota-pool", "/quotas/pools/nowhere/", "get", only(set())),
+    ("quota-pool", "/quotas/pools/unassigned/", "get", only(set())),
+    (
+        "quota-award",
+        f"{TRAIN}award/",
+        "get",
+        only({"capacity_manager"}) | dict.fromkeys(QUOTAS - {"capacity_manager"}, 403),
+    ),
+    (
+        "quota-award",
+        f"{TRAIN}award/",
+        "post",
+        only(set()) | {w: 422 if w == "capacity_manager" else 403 for w in QUOTAS},
+    ),
+    ("quota-award", "/quotas/pools/infer-l20/award/", "get", only(set()) | dict.fromkeys(QUOTAS, 403)),
+    ("quota", "/quotas/Q-000001/", "get", only(set())),
+    ("quota", "/quotas/zebra/", "get", only(set())),
+    ("quota-move", "/quotas/Q-000001/change/", "post", only(set())),
+    ("offerings", "/quotas/offerings/", "get", only(QUOTAS)),
+    ("offerings", "/quotas/offerings/", "post", always(405) | {ANONYMOUS: 302}),
+]
 CASES = [(name, address, method, who, answers[who]) for name, address, method, answers in MATRIX for who in answers]
 
 
@@ -300,7 +344,7 @@ def test_every_door_answers_each_role_as_the_matrix_says(
 READERS_OF_VISION_ALONE = ("member", "lead", "approver", "viewer", "former", "capacity_manager", "security", ANONYMOUS)
 PAGES = [(address, method) for name, address, method, _ in MATRIX if name in {"home", "ledger", "ledger-department"}]
 PAGES += [(address, method) for name, address, method, _ in MATRIX if name in {"ledger-lines", "jobs", "job"}]
-TOPICS = ("catalog", "project", "people", "reference")
+TOPICS = ("catalog", "project", "people", "reference", "quota", "offerings")
 PAGES += [(address, method) for name, address, method, _ in MATRIX if name.startswith(TOPICS) and method == "get"]
 
 

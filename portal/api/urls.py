@@ -10,6 +10,7 @@ from governance.audit import api as audit
 from governance.catalogue import api as catalogue
 from governance.doors.door import Door
 from governance.notices import api as notices
+from governance.quotas.enforcement import api as enforcement
 from governance.tenants import api as tenants
 from governance.usage import api as usage
 from governance.usage.ops import api as ops
@@ -45,6 +46,14 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("clusters/<str:code>/quarantine/retry", ops.QuarantineRetryDoor),
     ("clusters/<str:code>/refused-submissions", refused.RefusedDoor),
     ("clusters/<str:code>/nodes/<str:node>/states", usage.NodeStateDoor),
+    ("clusters/<str:code>/desired", enforcement.DesiredDoor),
+    ("clusters/<str:code>/limits", enforcement.LimitsDoor),
+    ("clusters/<str:code>/limit-orders", enforcement.OrdersDoor),
+    ("clusters/<str:code>/enforcement", enforcement.SwitchDoor),
+    ("clusters/<str:code>/enforcement/check", enforcement.CheckDoor),
+    ("clusters/<str:code>/drifts", enforcement.DriftsDoor),
+    ("clusters/<str:code>/drifts/<int:number>/restore", enforcement.RestoreDoor),
+    ("clusters/<str:code>/drifts/<int:number>/adopt", enforcement.AdoptDoor),
     ("findings", ops.FindingsDoor),
     ("quarantine", ops.QuarantineDoor),
     ("intakes", ops.IntakesDoor),

@@ -69,6 +69,8 @@ WORK: dict[str, Promise] = {
     "usage.meter_all": gettext_lazy("Ask for all metering"),
     "usage.telemetry": gettext_lazy("Pull telemetry"),
     "usage.telemetry_all": gettext_lazy("Ask for all telemetry"),
+    "quotas.enforce": gettext_lazy("Set limits"),
+    "quotas.enforce_all": gettext_lazy("Ask for every round of limits"),
     "ledger.post": gettext_lazy("Post days"),
     "ledger.post_all": gettext_lazy("Ask for all posting"),
     "notices.mail": gettext_lazy("Mail to a person"),

@@ -1,0 +1,221 @@
+"""Reading enforcement: how a quota stands in its scheduler, a cluster's whole page, and its desired state for sites that pull."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import QuerySet
+
+from governance.catalogue.models import Cluster
+from governance.schedulers.limits import QOS
+from governance.schedulers.registry import SCHEDULERS
+from governance.work import reads as work_reads
+from governance.work.models import FAILED, WorkItem
+
+from ..models import Quota
+from ..wording import Tone
+from . import words
+from .actions import ENFORCE
+from .models import DRAINING, IN_FORCE, EnforcedCluster, EnforcedLimit, LimitDrift, LimitOrder
+from .rules import CARD
+
+FORMAT = 1  # of the desired state
+LOG_SHOWN = 50
+ROWS_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one quota stands in its scheduler: wanted, told and seen are three facts with three times."""
+
+    state: str
+    says: str = ""
+    note: str = ""
+    cluster: str = ""
+    wanted_at: datetime | None = None
+    told_at: datetime | None = None
+    command: str = ""
+    answer: str = ""
+    held_at: datetime | None = None  # since when it holds
+    seen_at: datetime | None = None
+    next_at: datetime | None = None
+    clear_at: datetime | None = None
+    limits: list[EnforcedLimit] = field(default_factory=list)
+
+    @property
+    def tone(self) -> Tone:
+        """Colour, icon and word."""
+        return words.STATES[self.state]
+
+
+def standing_of(numbers: Iterable[str]) -> dict[str, Standing]:
+    """How each quota stands, by its number; a quota of a cluster known from files only has none.
+
+    Five questions for any number of quotas.
+    """
+    wanted = set(numbers)
+    keys = [int(number.removeprefix("Q-")) for number in wanted]
+    lines = {
+        line.number: line.pool.cluster
+        for line in Quota.objects.filter(pk__in=keys).select_related("pool__cluster")
+        if line.pool.cluster is not None and line.pool.cluster.scheduler_kind in SCHEDULERS
+    }
+    if not lines:
+        return {}
+    clusters = {cluster.pk for cluster in lines.values()}
+    setups = {setup.cluster_id: setup for setup in EnforcedCluster.objects.filter(cluster__in=clusters)}
+    limits: dict[str, list[EnforcedLimit]] = {}
+    rows = EnforcedLimit.objects.filter(cluster__in=clusters, quotas__overlap=list(lines)).select_related("told")
+    for row in rows:
+        for number in row.quotas:
+            limits.setdefault(number, []).append(row)
+    codes = [cluster.code for cluster in lines.values()]
+    due = dict(WorkItem.objects.filter(kind=ENFORCE, key__in=codes).values_list("key", "due_at"))
+    return {
+        number: _standing(number, cluster, setups.get(cluster.pk), limits.get(number, []), due.get(cluster.code))
+        for number, cluster in lines.items()
+    }
+
+
+def _standing(
+    number: str,
+    cluster: Cluster,
+    setup: EnforcedCluster | None,
+    limits: list[EnforcedLimit],
+    next_at: datetime | None,
+) -> Standing:
+    if setup is not None and number in setup.refused:
+        return Standing(
+            words.REFUSED, words.refused(setup.refused[number]), cluster=cluster.code, seen_at=setup.read_at
+        )
+    if not limits:
+        says = words.said(setup.error, setup.error_params) if setup else ""
+        return Standing(words.UNSEEN, says, cluster=cluster.code, next_at=next_at)
+    worst = min(limits, key=lambda row: words.ORDER.index(row.state))
+    note = words.note(setup.notes[number]) if setup is not None and number in setup.notes else ""
+    return Standing(
+        worst.state,
+        words.said(worst.words, worst.words_params),
+        note,
+        cluster.code,
+        wanted_at=max(row.wanted_at for row in limits),
+        told_at=worst.told_at,
+        command=worst.told.command if worst.told else "",
+        answer=worst.told.answer if worst.told else "",
+        held_at=max((row.held_at for row in limits if row.held_at), default=None) if worst.state == IN_FORCE else None,
+        seen_at=worst.seen_at,
+        next_at=next_at,
+        clear_at=max((row.clear_at for row in limits if row.clear_at), default=None),
+        limits=sorted(limits, key=lambda row: (row.kind != QOS, row.name)),
+    )
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """Everything on the page of a cluster."""
+
+    cluster: Cluster
+    setup: EnforcedCluster
+    is_live: bool
+    item: WorkItem | None
+    counts: dict[str, int]
+    limits: list[EnforcedLimit]
+    more: int
+    drifts: list[LimitDrift]
+    settled: list[LimitDrift]
+    orders: list[LimitOrder]
+    error: str
+
+    @property
+    def total(self) -> int:
+        """Objects that carry quotas."""
+        return sum(self.counts.values())
+
+    @property
+    def held(self) -> int:
+        """Those that stand as they should."""
+        return self.counts[IN_FORCE] + self.counts[DRAINING]
+
+    @property
+    def bypass(self) -> float | None:
+        """Percent of the limits in force that were not born here; None where there are none."""
+        return 100 * self.setup.foreign_limits / self.setup.limits if self.setup.limits else None
+
+
+def cluster_state(cluster: Cluster) -> ClusterState:
+    """The page's facts. A cluster nobody has set up is off."""
+    setup = EnforcedCluster.objects.filter(cluster=cluster).first() or EnforcedCluster(cluster=cluster)
+    rows = list(limits_of(cluster))
+    rows.sort(key=lambda row: (words.ORDER.index(row.state), row.kind, row.name))
+    counts = dict.fromkeys(words.STATES, 0)
+    for row in rows:
+        counts[row.state] += 1
+    drifts = LimitDrift.objects.filter(cluster=cluster)
+    item = work_reads.of(ENFORCE, cluster.code)
+    error = words.said(setup.error, setup.error_params)
+    if not error and item is not None and item.state == FAILED:
+        error = work_reads.error_words(item)
+    return ClusterState(
+        cluster,
+        setup,
+        cluster.scheduler_kind in SCHEDULERS,
+        item,
+        counts,
+        rows[:ROWS_SHOWN],
+        max(0, len(rows) - ROWS_SHOWN),
+        list(drifts.filter(resolved_at__isnull=True)[:ROWS_SHOWN]),
+        list(drifts.filter(resolved_at__isnull=False).order_by("-resolved_at")[:20]),
+        list(LimitOrder.objects.filter(cluster=cluster)[:LOG_SHOWN]),
+        error,
+    )
+
+
+def limits_of(cluster: Cluster) -> QuerySet[EnforcedLimit]:
+    """The objects of a cluster that carry quotas."""
+    return EnforcedLimit.objects.filter(cluster=cluster).select_related("told")
+
+
+def difference(row: EnforcedLimit) -> list[tuple[str, str, str]]:
+    """(key, wanted, seen) of what is to be changed: the dry run of an object."""
+    seen = row.seen or {}
+    return [
+        (key, words.value(key, row.wanted[key]), words.value(key, seen.get(key)))
+        for key in sorted(row.wanted)
+        if seen.get(key) != row.wanted[key]
+    ]
+
+
+def desired_document(cluster: Cluster) -> dict[str, Any]:
+    """What the cluster should carry, for a site that applies it with its own hands: see docs/enforcement.md for the form."""
+    setup = EnforcedCluster.objects.filter(cluster=cluster).first()
+    rows = limits_of(cluster).order_by("kind", "name")
+    return {
+        "steelyard": FORMAT,
+        "cluster": cluster.code,
+        "as_of": datetime.now(UTC),
+        "read_at": setup.read_at if setup else None,
+        "is_enforced": bool(setup and setup.is_on),
+        "limits": [
+            {
+                "kind": row.kind,
+                "name": row.name,
+                "project": row.project,
+                "quotas": row.quotas,
+                "values": row.wanted,
+                "since": row.wanted_at,
+            }
+            for row in rows
+        ],
+        "refused": [
+            {"quota": number, "code": reason[0], "words": words.refused(reason)}
+            for number, reason in sorted((setup.refused if setup else {}).items())
+        ],
+    }
+
+
+def gpus_of(row: EnforcedLimit) -> tuple[int, int | None]:
+    """(GPUs in use, limit) of an object."""
+    return row.used.get(CARD, 0), row.wanted.get(f"GrpTRES:{CARD}")
