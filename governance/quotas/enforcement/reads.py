@@ -12,11 +12,11 @@ from django.db.models import QuerySet
 from governance.catalogue.models import Cluster
 from governance.schedulers.limits import QOS
 from governance.schedulers.registry import SCHEDULERS
+from governance.usage.ops.words import Tone
 from governance.work import reads as work_reads
 from governance.work.models import FAILED, WorkItem
 
 from ..models import Quota
-from ..wording import Tone
 from . import words
 from .actions import ENFORCE
 from .models import DRAINING, IN_FORCE, EnforcedCluster, EnforcedLimit, LimitDrift, LimitOrder

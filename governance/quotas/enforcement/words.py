@@ -13,9 +13,8 @@ from governance.errors import N_
 from governance.schedulers.findings import FINDINGS
 from governance.schedulers.limit_findings import LIMIT_FINDINGS
 from governance.schedulers.limits import ACCOUNT, QOS, USER
-from governance.usage.ops.words import SEVERITIES, Said
+from governance.usage.ops.words import SEVERITIES, Said, Tone
 
-from ..wording import Tone
 from . import rules
 from .models import ADOPTED, DRAINING, DRIFTED, DRY, FAILED, GONE, IN_FORCE, RESTORED, WAITING
 
