@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from governance.access.actor import Actor
 from governance.errors import BadData
 
-from . import channels, guard, robots
+from . import channels, guard, registry, robots
 from .channel_models import DINGTALK, FEISHU, SITE, WEBHOOK, WECOM
 from .models import Channel
 
@@ -37,7 +37,7 @@ class ChannelForm(forms.Form):
     """A channel: new, or one that is there, whose kind and scope stay."""
 
     kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=KINDS)
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
+    name = forms.CharField(label=gettext_lazy("Name of the channel"), max_length=100)
     scope = forms.ChoiceField(label=gettext_lazy("Events of"))
     url = forms.CharField(label=gettext_lazy("Address"), max_length=guard.LONGEST_URL)
     secret = forms.CharField(label=gettext_lazy("Secret of the robot"), max_length=200, required=False)
@@ -76,6 +76,14 @@ class ChannelForm(forms.Form):
             widget.attrs |= {"class": "in", "autocomplete": "off"}
             if self.is_bound and name in self.errors:
                 widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"id_{name}-err"}
+
+    def event_groups(self) -> list[tuple[str, list[tuple[Any, str]]]]:
+        """(name of a group, its boxes with the code of each event), for the page."""
+        boxes = {str(box.data["value"]): box for box in self["events"]}
+        found: dict[str, list[tuple[Any, str]]] = {}
+        for event in channels.sendable():
+            found.setdefault(_(registry.GROUPS[event.group].name), []).append((boxes[event.code], event.code))
+        return list(found.items())
 
     def clean_url(self) -> str:
         """An address to which something may be sent; "" where the old one is kept."""
