@@ -107,6 +107,8 @@ def all_entries(of: Standing) -> list[Entry]:
     if of.holds("usage.view"):
         analysis = (_("Usage analysis"), _("Usage"), "chart", reverse("usage"), frozenset({"usage"}))
         found.append(Entry(*analysis, _("Use compute")))
+    if of.holds("quota.view"):
+        found.append(Entry(_("Quotas"), _("Quotas"), "gauge", reverse("quotas"), QUOTAS, _("Use compute")))
     if of.holds("usage.view") or of.holds("organisation.change"):
         own = (_("Projects"), _("Projects"), "folder", reverse("projects"), frozenset({"projects", "project"}))
         found.append(Entry(*own, _("Use compute")))
@@ -138,6 +140,7 @@ def all_entries(of: Standing) -> list[Entry]:
     return found
 
 
+QUOTAS = frozenset({"quotas", "quota", "quota-pool", "quota-award", "quota-move", "offerings"})
 CATALOGUE = frozenset({"catalog", "catalog-pool", "catalog-model", "catalog-node", "catalog-node-state"})
 
 

@@ -36,6 +36,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("portal.directory.urls")),
     path("quality/", include("portal.quality.urls")),
     path("usage/", include("portal.analysis.urls")),
+    path("quotas/offerings/", include("portal.offerings.urls")),
+    path("quotas/", include("governance.quotas.urls")),
     path("audit/", include("portal.audit.urls")),
     path("exports/", include("portal.exports.urls")),
     path("site/profile/", include("portal.profile.urls")),

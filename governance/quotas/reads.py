@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
-from django.db.models import Q, Sum
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Q, Value
 
 from governance.access.actor import Actor
+from governance.access.memory import remembered
 from governance.catalogue.models import Cluster, Pool, PoolPartition
 from governance.errors import N_, NotFound
-from governance.tenants.models import AccountMapping, Placement, Project
-from governance.usage.models import UsageDay
+from governance.tenants.models import AccountMapping, Placement, Project, day_of_today, department_tree, held_today
 
-from . import rules
+from . import rules, using
 from .models import Offering, QueueRule, Quota
-from .rooms import above, healthy_capacity
+from .rooms import above, healthy_gpus
 from .rules import Days
 
 ANY = "*"
@@ -52,8 +55,8 @@ def quota_of(number: str, actor: Actor) -> Quota:
     digits = number.removeprefix("Q-")
     found = None
     if digits.isdecimal() and len(digits) < 18:
-        lines = Quota.objects.visible_to(actor).select_related("project", "pool", "pool__cluster", "model")
-        found = lines.prefetch_related("pauses").filter(pk=int(digits)).first()
+        lines = Quota.objects.visible_to(actor).select_related("project", "pool__cluster", "model")
+        found = lines.filter(pk=int(digits)).first()
     if found is None:
         raise NotFound(N_("There is no quota “%(number)s”."), number=number)
     return found
@@ -155,21 +158,9 @@ def use_of(quota: Quota, days: Days) -> Use:
 
     Where the pool offers levels apart, a line counts the use under its own level's QoS; normal takes all that no other level claims.
     """
-    facts = UsageDay.objects.filter(
-        project_id=quota.project.code, pool_id=quota.pool.code, day__gte=max(days.from_on, quota.from_on)
-    )
-    for end in (days.to_on, quota.to_on):
-        if end is not None:
-            facts = facts.filter(day__lt=end)
-    if quota.model is not None:
-        facts = facts.filter(model_id=quota.model.code)
-    levels = dict(Offering.objects.on(days.from_on).filter(pool=quota.pool).values_list("level", "qos"))
-    if quota.level != rules.NORMAL:
-        facts = facts.filter(qos=levels.get(quota.level, quota.level))
-    else:
-        facts = facts.exclude(qos__in=[qos for level, qos in levels.items() if level != rules.NORMAL])
-    rows = facts.values("day").annotate(total=Sum("milligpu_seconds")).order_by("day").values_list("day", "total")
-    by_day = [(day, Decimal(total) / 86_400_000) for day, total in rows]
+    last = min(end for end in (days.to_on, quota.to_on, date.max) if end is not None) - timedelta(days=1)
+    found = using.by_day([quota.pk], max(days.from_on, quota.from_on), last).get(quota.pk, [])
+    by_day = [(one.day, one.used) for one in found]
     values = [gpus for _, gpus in by_day]
     return Use(by_day, rules.nearest_rank(values, 95), max(values, default=None))
 
@@ -198,18 +189,21 @@ def offered_to(project: Project, day: date) -> list[Offering]:
     return offered_to_departments(set(above(home)), day)
 
 
-def offered_to_departments(departments: set[str], day: date) -> list[Offering]:
-    """Offerings of a day that are open to all or to one of the departments (codes), with pool, cluster and departments."""
-    rows = (
-        Offering.objects.on(day).select_related("pool__cluster").prefetch_related("departments", "pool__accelerators")
-    )
-    found = [one for one in rows if _is_open(one, departments)]
-    return sorted(found, key=lambda one: (one.pool.code, rules.LEVELS.index(one.level)))
+def offered_to_departments(departments: set[str], day: date) -> list[Any]:
+    """Offerings of a day that are open to all or to one of the departments (codes), as `offerings_of` has them."""
+    return [one for one in offerings_of(day) if _is_open(one, departments)]
 
 
-def _is_open(offering: Offering, departments: set[str]) -> bool:
-    bound = {one.code for one in offering.departments.all()}
-    return not bound or bool(bound & departments)
+@remembered
+def offerings_of(day: date) -> list[Any]:
+    """Every offering of a day by pool and level, with pool, cluster, models; `bound_to`: the codes of departments, none for all."""
+    bound = ArrayAgg("departments__code", filter=Q(departments__isnull=False), default=Value([]))
+    rows = Offering.objects.on(day).select_related("pool__cluster").prefetch_related("pool__accelerators")
+    return sorted(rows.annotate(bound_to=bound), key=lambda one: (one.pool.code, rules.LEVELS.index(one.level)))
+
+
+def _is_open(offering: Any, departments: set[str]) -> bool:
+    return not offering.bound_to or not departments.isdisjoint(offering.bound_to)
 
 
 @dataclass(frozen=True)
@@ -240,32 +234,85 @@ def queue_rules(cluster: Cluster, day: date) -> list[QueueTerms]:
 
 
 def queue_terms(pool: Pool, day: date, *, partitions: tuple[str, ...] = ()) -> list[QueueTerms]:
-    """The same of one pool, in three or four questions."""
-    offered = {one.level: one for one in Offering.objects.on(day).filter(pool=pool)}
-    ruled = {one.level: one for one in QueueRule.objects.on(day).filter(pool=pool)}
-    if not offered and not ruled:
-        return []
-    healthy = rules.healthy_on(day, healthy_capacity(pool))
+    """The same of one pool, in three questions."""
+    return queue_terms_of([pool], day, partitions={pool.code: partitions})[pool.pk]
+
+
+def queue_terms_of(
+    pools: Sequence[Pool],
+    day: date,
+    *,
+    partitions: Mapping[str, tuple[str, ...]] | None = None,
+    offerings: Sequence[Offering] | None = None,
+) -> dict[int, list[QueueTerms]]:
+    """The same of many pools (by id), in three questions. `offerings`: all of the day, where they are known already."""
+    own = {pool.pk: pool for pool in pools}
+    rows = Offering.objects.on(day).filter(pool__in=own) if offerings is None else offerings
+    offered = {(one.pool_id, one.level): one for one in rows}
+    ruled = {(one.pool_id, one.level): one for one in QueueRule.objects.on(day).filter(pool__in=own)}
+    healthy = healthy_gpus(list(own), day) if offered or ruled else {}
+    found: dict[int, list[QueueTerms]] = {pk: [] for pk in own}
+    for pk, pool in own.items():
+        qos = {level: one.qos for (of, level), one in offered.items() if of == pk}
+        for level in rules.LEVELS:
+            offering, rule = offered.get((pk, level)), ruled.get((pk, level))
+            if offering or rule:
+                terms = (partitions or {}).get(pool.code, ())
+                found[pk].append(_terms(pool, offering, rule or QueueRule(level=level), qos, healthy.get(pk, 0), terms))
+        found[pk].sort(key=lambda one: -one.priority)
+    return found
+
+
+def _terms(
+    pool: Pool,
+    offering: Offering | None,
+    rule: QueueRule,
+    qos: Mapping[str, str],
+    healthy: int,
+    partitions: tuple[str, ...],
+) -> QueueTerms:
+    return QueueTerms(
+        pool=pool.code,
+        level=rule.level,
+        partitions=partitions,
+        qos=qos.get(rule.level, ""),
+        priority=rule.priority,
+        preempts=tuple(rule.preempts),
+        preempted_qos=tuple(qos[one] for one in rule.preempts if one in qos),
+        preempted_jobs=rule.preempted_jobs,
+        min_run_s=offering.min_run_s if offering else None,
+        max_wall_s=offering.max_wall_s if offering else None,
+        pool_share_percent=rule.pool_share_percent,
+        pool_share_gpus=healthy * rule.pool_share_percent // 100,
+    )
+
+
+def offerings_seen(actor: Actor, day: date) -> list[Offering]:
+    """Offerings of a day that the actor may know of, by pool and level: those open to projects they may ask or see quotas for, all of
+    the pools they keep, all where they see the whole site. `shown_departments` of each: names of those it is bound to, for its keepers.
+    """
+    keeps_all = actor.may("quota.view") or actor.may("offering.change")
+    kept = {held.node for held in held_today(actor) if held.gives("offering.change", "pool")}
+    departments = set() if keeps_all else _departments_asked_for(actor)
     found = []
-    for level in rules.LEVELS:
-        if level not in offered and level not in ruled:
-            continue
-        rule = ruled.get(level) or QueueRule(pool=pool, level=level)
-        offering = offered.get(level)
-        found.append(
-            QueueTerms(
-                pool=pool.code,
-                level=level,
-                partitions=partitions,
-                qos=offering.qos if offering else "",
-                priority=rule.priority,
-                preempts=tuple(rule.preempts),
-                preempted_qos=tuple(offered[one].qos for one in rule.preempts if one in offered),
-                preempted_jobs=rule.preempted_jobs,
-                min_run_s=offering.min_run_s if offering else None,
-                max_wall_s=offering.max_wall_s if offering else None,
-                pool_share_percent=rule.pool_share_percent,
-                pool_share_gpus=healthy * rule.pool_share_percent // 100,
-            )
+    for one in offerings_of(day):
+        keeps = keeps_all or one.pool_id in kept
+        named = keeps and one.bound_to
+        one.shown_departments = (
+            [of.name for of in department_tree().values() if of.code in one.bound_to] if named else []
         )
-    return sorted(found, key=lambda one: -one.priority)
+        if keeps or _is_open(one, departments):
+            found.append(one)
+    return found
+
+
+def _departments_asked_for(actor: Actor) -> set[str]:
+    """The home departments, with all above them, of the projects that the actor may ask or see quotas for."""
+    projects = Project.objects.visible_to(actor, "quota.view").values("pk")
+    homes = (
+        Placement.objects.on(day_of_today())
+        .filter(project__in=projects)
+        .values_list("department", flat=True)
+        .distinct()
+    )
+    return {code for home in homes for code in above(home)}

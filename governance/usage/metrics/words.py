@@ -5,6 +5,7 @@ from __future__ import annotations
 from governance.errors import N_
 
 UNITS: dict[str, str] = {
+    "gpu": N_("GPUs"),
     "gpu_hour": N_("GPU-hours"),
     "card_hour": N_("whole-card hours"),
     "cpu_hour": N_("core-hours"),
