@@ -45,7 +45,7 @@ def exports(request: HttpRequest) -> HttpResponse:
         return _asked(request, actor)
     rows = reads.own(actor)
     context: dict[str, Any] = {
-        "crumbs": [{"label": _("Exports")}],
+        "crumbs": [{"label": _("Compute ledger")}, {"label": _("Exports")}],
         "rows": [(row, STATES[row.export.state]) for row in rows],
         "is_busy": any(row.export.is_under_way for row in rows),
     }
