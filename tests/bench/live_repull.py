@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from tests.bench.live_recorded import Recorded
 from tests.bench.measures import OPTIONS
 from tests.bench.records import write_records
 from tests.bench.report import Figure
-from tests.bench.stopwatch import WAITING, stopwatch
+from tests.bench.stopwatch import WAITING, server_seconds, stopwatch
 
 if TYPE_CHECKING:
     from tests.bench.measures import Bench
@@ -69,11 +68,11 @@ def repull(bench: Bench) -> Iterator[Figure]:
 
 def _laid_out(bench: Bench, first: Work, rows: int) -> Figure:
     """What comes once in a million runs seen: the notes of both re-pulls laid out run by run."""
-    before, begin = _server_seconds(), perf_counter()
+    before, begin = server_seconds(), perf_counter()
     with connection.cursor() as cursor:
         cursor.execute(sql.text("lay_out_seen"), {"cluster": bench.cluster.pk})
         assert cursor.rowcount == rows, cursor.rowcount
-    seconds, after = perf_counter() - begin, _server_seconds()
+    seconds, after = perf_counter() - begin, server_seconds()
     figure = Figure("repull", "the notes of both laid out run by run, once in a million", seconds, rows)
     if before is not None and after is not None and first.server:
         figure.ratio, figure.against = (after - before) / first.server, "the first pull's CPU"
@@ -94,25 +93,10 @@ def _figures(what: str, work: Work, rows: int, first: Work | None = None) -> Ite
 
 
 def _measured(pull: Callable[[], Pulled]) -> tuple[Work, Pulled]:
-    before, begin = _server_seconds(), perf_counter()
+    before, begin = server_seconds(), perf_counter()
     with stopwatch() as stages:
         done = pull()
-    seconds, after = perf_counter() - begin, _server_seconds()
+    seconds, after = perf_counter() - begin, server_seconds()
     stages.pop(WAITING, None)
     server = after - before if before is not None and after is not None else None
     return Work(seconds, sum(stages.values()), server, dict(stages)), done
-
-
-def _server_seconds() -> float | None:
-    """CPU seconds so far of the process that serves this connection, where it runs on this host."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        (pid,) = cursor.fetchone()
-    process = Path("/proc") / str(pid)
-    try:
-        if "postgres" not in (process / "cmdline").read_text():
-            return None
-        spent = (process / "schedstat").read_text().split()[0]  # nanoseconds, precise however busy the machine is
-    except OSError:
-        return None
-    return int(spent) / 1e9

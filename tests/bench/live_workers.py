@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import psycopg
 from django.db import connection
@@ -65,6 +65,13 @@ def two_workers(bench: Bench) -> Iterator[Figure]:
     yield from quietest.figures("the quietest", GOAL)
 
 
+class Took(NamedTuple):
+    """Wall clock seconds of some processes, and the CPU seconds of the busiest of them with its database process (0: not known)."""
+
+    seconds: float
+    cpu: float
+
+
 @dataclass
 class Round:
     """One worker and two under conditions as equal as can be had.
@@ -73,10 +80,10 @@ class Round:
     seen.
     """
 
-    one: float
-    two: float
-    counting: float
-    counted: float
+    one: Took
+    two: Took
+    counting: Took
+    counted: Took
     waited: float
     others: float
     load: float
@@ -84,37 +91,42 @@ class Round:
     def figures(self, what: str, goal: str = "") -> Iterator[Figure]:
         """What it came to."""
         seen = f"{what}; others used {self.others:.1f} cores, load {self.load:.1f}"
-        gain = Figure("two_workers", f"counting in two processes ({seen})", self.counted)
-        gain.ratio, gain.against = self.counting / self.counted, "one process: what this machine gives now"
-        yield gain
-        yield Figure("two_workers", f"one worker, mean of two ({what})", self.one)
-        yield Figure(
-            "two_workers",
-            f"two workers ({what})",
-            self.two,
-            ratio=self.one / self.two,
-            against="speed of one",
-            goal=goal,
+        gain = Figure("two_workers", f"counting in two processes ({seen})", self.counted.seconds)
+        gain.ratio, gain.against = (
+            self.counting.seconds / self.counted.seconds,
+            "one process: what this machine gives now",
         )
-        waited = Figure("two_workers", f"two workers, of it waiting for locks ({what})", self.two * self.waited)
+        yield gain
+        yield Figure("two_workers", f"one worker, mean of two ({what})", self.one.seconds)
+        two = Figure("two_workers", f"two workers ({what})", self.two.seconds, goal=goal)
+        two.ratio, two.against = self.one.seconds / self.two.seconds, "speed of one"
+        yield two
+        if self.one.cpu and self.two.cpu:
+            cpu = Figure(
+                "two_workers", f"two workers, CPU of the busier and its database process ({what})", self.two.cpu
+            )
+            cpu.ratio, cpu.against = self.one.cpu / self.two.cpu, "one's over it: what free cores would give"
+            yield cpu
+        waited = Figure("two_workers", f"two workers, of it waiting for locks ({what})", self.two.seconds * self.waited)
         waited.ratio, waited.against = self.waited, "their time"
         yield waited
 
 
 def _round(bench: Bench, codes: list[str], steps: int) -> Round:
     others = [_used_by_others()]
-    counting, counted = _seconds([["-c", SPIN, str(2 * steps)]]), _seconds([["-c", SPIN, str(steps)]] * 2)
+    counting, counted = _took([["-c", SPIN, str(2 * steps)]]), _took([["-c", SPIN, str(steps)]] * 2)
     command = ["-m", "tests.bench.live_worker", *codes]
     took, shares = [], []
     for processes in (1, 2, 1):
         _make_dirty(bench, codes)
         others.append(_used_by_others())
         with _lock_waits(processes) as waits:
-            took.append(_seconds([command] * processes))
+            took.append(_took([command] * processes))
         shares.append(waits["share"])
         assert set(WorkItem.objects.filter(kind="usage.meter").values_list("state", flat=True)) == {"done"}
     others.append(_used_by_others())
-    return Round((took[0] + took[2]) / 2, took[1], counting, counted, shares[1], max(others), os.getloadavg()[0])
+    one = Took((took[0].seconds + took[2].seconds) / 2, (took[0].cpu + took[2].cpu) / 2)
+    return Round(one, took[1], counting, counted, shares[1], max(others), os.getloadavg()[0])
 
 
 @contextmanager
@@ -186,8 +198,8 @@ def _make_dirty(bench: Bench, codes: list[str]) -> None:
         work.ask("usage.meter", code, actor=bench.actor)
 
 
-def _seconds(commands: list[list[str]]) -> float:
-    """Seconds from the go to the end of the last of these processes; their start does not count."""
+def _took(commands: list[list[str]]) -> Took:
+    """From the go to the end of the last of these processes; their start does not count."""
     started = [
         subprocess.Popen([sys.executable, *words], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for words in commands
@@ -201,7 +213,6 @@ def _seconds(commands: list[list[str]]) -> float:
         process.stdin.flush()
     status = [process.wait() for process in started]
     seconds = perf_counter() - begin
-    for process in started:
-        process.communicate()
+    said = [process.communicate()[0] for process in started]
     assert status == [0] * len(status), status
-    return seconds
+    return Took(seconds, max(float(text or 0) for text in said))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -54,3 +55,18 @@ def stopwatch() -> Iterator[dict[str, float]]:
     finally:
         ingest.copy_rows, ingest.answer = copy_rows, answer
         seconds[WAITING] = perf_counter() - begin - sum(seconds.values())
+
+
+def server_seconds() -> float | None:
+    """CPU seconds so far of the process that serves this connection, where it runs on this host."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    process = Path("/proc") / str(pid)
+    try:
+        if "postgres" not in (process / "cmdline").read_text():
+            return None
+        spent = (process / "schedstat").read_text().split()[0]  # nanoseconds, precise however busy the machine is
+    except OSError:
+        return None
+    return int(spent) / 1e9
