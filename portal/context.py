@@ -16,6 +16,8 @@ from portal import navigation
 from portal.account import sessions
 
 OTHER_LANGUAGE = {"zh-hans": ("en", "English", "EN"), "en": ("zh-hans", "简体中文", "中")}
+#: Entries at the foot of a phone, beside the way to all others.
+TABS = 4
 #: Figures that lie further behind are said to stand still.
 FRESH_SECONDS = 24 * 3600
 #: What the html element says, by the setting's code.
@@ -56,6 +58,7 @@ def _of_reader(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "reader": actor.person,
         "reader_roles": standing.role_names,
         "entries": [(entry, place in entry.views) for entry in entries],
+        "tabs": [(entry, place in entry.views) for entry in entries if "exports" not in entry.views][:TABS],
         "density": actor.person.density if actor.person else "",
         "session_left": sessions.left(request.session),
         "session_warn": sessions.warn_seconds(),
