@@ -102,10 +102,14 @@ def test_a_budget_used_up_lets_jobs_wait_and_kills_nothing(site: Site) -> None:
     site.runs(job)
     beyond = site.submit("--gpus=a100:1", "-t", "17")
     site.waits(beyond, "QOSGrpGRESMinutes")
-    site.change(quota, gpu_hours=0)
+    quota = site.change(quota, gpu_hours=0)
     site.round()
     assert site.state(job)[0] == "RUNNING"
     site.waits(beyond, "QOSGrpGRESMinutes")
+    site.change(quota, gpu_hours=None)  # no budget any more
+    done = site.round()
+    assert done.in_force == done.limits
+    site.runs(beyond)
 
 
 def test_a_change_by_hand_is_drift_with_its_author_and_is_restored_by_a_click(site: Site) -> None:

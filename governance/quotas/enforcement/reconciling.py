@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from django.db import transaction
@@ -118,6 +118,8 @@ def _plan(setup: EnforcedCluster, observed: Observed, types: Sequence[str], day:
     desired = rules.desired(lines, site, _budgets(cluster, lines, observed, day))
     rows = {(row.kind, row.name): row for row in EnforcedLimit.objects.select_for_update().filter(cluster=cluster)}
     wanted = dict(desired.limits)
+    for key in rows.keys() & wanted.keys():
+        wanted[key] = replace(wanted[key], values=rules.carried_over(rows[key].wanted, wanted[key].values))
     over = [key for key in rows if key not in wanted]
     for key in over:
         if key in observed:

@@ -216,6 +216,23 @@ def retired(values: Values) -> dict[str, int | str]:
     return {key: 0 if key.startswith("GrpTRES:") else value for key, value in values.items()}
 
 
+#: Of a QOS that had a budget and has none: more minutes than a cluster of a million GPUs gives in a thousand years.
+NO_BUDGET = 10**15
+
+
+def carried_over(before: Values, wanted: Values) -> dict[str, int | str]:
+    """What is wanted with what must undo what was wanted before: a budget that is no more, a type that need not be named."""
+    undone: dict[str, int | str] = {}
+    for key in before.keys() - wanted.keys():
+        if key.startswith("GrpTRESMins:"):
+            undone[key] = NO_BUDGET
+        elif key.startswith("MinTRES:"):
+            undone[key] = 0
+        elif key == "Preempt":
+            undone[key] = ""
+    return {**wanted, **undone}
+
+
 # --- how what stands there compares with what should
 
 IN_FORCE, TO_APPLY, CHANGED, MISSING = "in_force", "to_apply", "changed", "missing"
