@@ -69,7 +69,7 @@ class NoticesDoor(ListDoor):
         self, actor: Actor, asked: dict[str, Any], after: paging.Place | None, limit: int, **where: Any
     ) -> paging.Page:
         """As the page has it."""
-        rows = reads.own(actor).unread() if asked.get("unread") else reads.own(actor)
+        rows = reads.own(actor, unread=asked.get("unread", False))
         found = paging.of_rows(rows, ("-pk",), after, limit)
         return paging.Page(reads.rows(found.rows, actor), found.after)
 

@@ -51,9 +51,10 @@ class Way:
     mail: str
 
 
-def own(actor: Actor) -> QuerySet[Notice]:
-    """The actor's notices that they want to see in the portal."""
-    return Notice.objects.visible_to(actor).in_portal().select_related("happening")
+def own(actor: Actor, *, unread: bool = False) -> QuerySet[Notice]:
+    """The actor's notices that they want to see in the portal; with `unread` only those not marked as read."""
+    found = Notice.objects.visible_to(actor).in_portal()
+    return (found.unread() if unread else found).select_related("happening")
 
 
 def unread_count(actor: Actor) -> int:
@@ -63,7 +64,7 @@ def unread_count(actor: Actor) -> int:
 
 
 def _counted(actor: Actor) -> int:
-    return len(own(actor).unread().select_related(None).values_list("pk")[:MOST_COUNTED])
+    return len(own(actor, unread=True).select_related(None).values_list("pk")[:MOST_COUNTED])
 
 
 def rows(notices: Iterable[Notice], actor: Actor) -> list[Row]:

@@ -35,7 +35,7 @@ def notices(request: HttpRequest) -> HttpResponse:
     """Everything that one was told, the newest first; `unread=1` leaves out what is read."""
     actor = _actor(request)
     unread = request.GET.get("unread") == "1"
-    rows = reads.own(actor).unread() if unread else reads.own(actor)
+    rows = reads.own(actor, unread=unread)
     page = paging.of_rows(rows, ("-pk",), paging.read(request.GET.get("after", ""), "notices"), ROWS)
     cursor = paging.written(page.after, "notices")
     context = {

@@ -37,7 +37,7 @@ def unattributed_use(now: datetime) -> None:
     """Use that no project claims is told once a week and cluster, of the seven days up to the last one metered."""
     told = None
     for code in Cluster.objects.order_by("code").values_list("code", flat=True):
-        of_cluster = UsageDay.objects.filter(cluster=code)
+        of_cluster = UsageDay.objects.filter(cluster_id=code)
         last = of_cluster.aggregate(day=Max("day"))["day"]
         if last is None:
             continue

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from governance.access.actor import Actor
+from governance.access.models import Person
 from portal.formats import dur
 
 from . import resets
@@ -64,6 +65,7 @@ class SetPassword(PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         """Set it by the action; nobody is signed in by a link."""
         actor = Actor.anonymous(self.request.META.get("REMOTE_ADDR", ""))
+        assert isinstance(self.user, Person)  # whose link it is, or there would be no form
         resets.set_password(self.user, form.cleaned_data["new_password1"], actor=actor)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         return redirect(str(self.success_url))
