@@ -58,7 +58,7 @@ def _of_reader(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "reader": actor.person,
         "reader_roles": standing.role_names,
         "entries": [(entry, place in entry.views) for entry in entries],
-        "tabs": [(entry, place in entry.views) for entry in entries if "exports" not in entry.views][:TABS],
+        "foot": [(entry, place in entry.views) for entry in entries if "exports" not in entry.views][:TABS],
         "density": actor.person.density if actor.person else "",
         "session_left": sessions.left(request.session),
         "session_warn": sessions.warn_seconds(),

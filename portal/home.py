@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -54,7 +55,7 @@ def _month(standing: Standing, actor: Actor) -> dict[str, Any]:
     of_month = home_month.month(period, actor=actor)
     found = of_month.statement
     place = Place(ALL, period, "project", {})
-    rows = sorted(Table(found, place).rows(), key=lambda row: -row.row.sums.milligpu_seconds)
+    largest = nsmallest(ROWS, found.rows, key=lambda row: -row.sums.milligpu_seconds)
     has_money = found.total.amount is not None
     context: dict[str, Any] = {
         "statement": found,
@@ -63,8 +64,8 @@ def _month(standing: Standing, actor: Actor) -> dict[str, Any]:
         "months": of_month.bars,
         "has_accrued": bool(found.total.accrued),
         "period": period,
-        "rows": rows[:ROWS],
-        "more": max(len(rows) - ROWS, 0),
+        "rows": Table(found, place).rows(largest),
+        "more": max(len(found.rows) - ROWS, 0),
         "by_word": _("Project"),
         "all_url": place.url(),
         "unattributed_url": Place(ALL, period, "account", {"project": UNATTRIBUTED}).url(),

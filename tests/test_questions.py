@@ -105,6 +105,7 @@ def grow(folder: Path) -> None:
     for code in ("gz", "sh"):
         pools = [{**pool, "code": f"{code}-{pool['code']}"} for pool in bj["pools"]]
         nodes = [{**node, "pool": f"{code}-{node['pool']}"} for node in bj["nodes"]]
+        whole["prices"] += [{**whole["prices"][n], "pool": pool["code"]} for n, pool in enumerate(pools)]
         whole["clusters"].append({**bj, "code": code, "pools": pools, "nodes": nodes})
     for number in range(8):
         project, department = f"more-{number}", ("vision", "search", "research")[number % 3]

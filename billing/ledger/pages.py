@@ -127,9 +127,9 @@ class Table:
         self._span = Span(found.first_on, found.last_on)
         self._largest = max((row.sums.milligpu_seconds for row in found.rows), default=0)
 
-    def rows(self) -> list[ShownRow]:
-        """In the statement's own order."""
-        return [self._shown(row) for row in self._found.rows]
+    def rows(self, some: Sequence[Row] | None = None) -> list[ShownRow]:
+        """In the statement's own order; `some` of them where not all are shown."""
+        return [self._shown(row) for row in (self._found.rows if some is None else some)]
 
     def tree(self, visible: Sequence[Department]) -> list[ShownRow]:
         """By department as the tree has them, children below parents; what is no department comes last."""

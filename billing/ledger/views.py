@@ -29,7 +29,8 @@ from .pages import ALL, FILTERS, SPECIAL, SWITCH, WORDS, Place, ShownRow, Table,
 from .rules import UNITS, Span, month_of
 from .statement import UNATTRIBUTED, Statement
 
-LINES = "ledger-lines"
+LINES, ROWS = "ledger-lines", "ledger-rows"
+ROWS_A_PAGE = 100
 LINES_A_PAGE = 100
 HOURS = (
     "gpu_hours",
@@ -84,9 +85,12 @@ def department(request: HttpRequest, department: str, period: str) -> HttpRespon
         raise BadData(N_("“%(by)s” is nothing to add up by."), by=by)
     place = Place(department, period, by, filters_of(request))
     found = reads.statement(period, (by,), actor=_actor(request), department=_code(department), **place.filters)
-    rows = Table(found, place).rows()
+    table = Table(found, place)
     if request.GET.get("format") == "csv":
-        return _csv(f"ledger-{'all' if department == ALL else department}-{period}-{by}", found, rows, by)
+        return _csv(f"ledger-{'all' if department == ALL else department}-{period}-{by}", found, table.rows(), by)
+    turn = paging.turned(request.GET.get("cursor", ""), ROWS)
+    page = paging.of_sorted(found.rows, lambda row: [row.keys[by]], turn, ROWS_A_PAGE)
+    rows = table.rows(page.rows)
     name = department_name(department)
     span = Span(found.first_on, found.last_on)
     context = _context(found, place, rows) | {
@@ -98,6 +102,7 @@ def department(request: HttpRequest, department: str, period: str) -> HttpRespon
         "csv_url": f"{place.url()}&format=csv",
         "runs_url": place.runs_url(place.filters, span),
         "lines_url": place.lines_url(place.filters),
+        **paging.links(page, ROWS, {"by": by, **place.filters}),
     }
     return render(request, "ledger/department.html", context)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from datetime import date
@@ -72,9 +73,18 @@ class CatalogueHistory:
         self._claims = rows.claims[cluster.pk]
         self._aliases = rows.aliases
         self._terms = rows.terms[cluster.pk]
+        spans = [span for span, _ in self._claims] + [span for span, *_ in self._terms]
+        self._cuts = sorted({day for span in spans for day in span if day is not None})
+        self._known: dict[int, CatalogueDay] = {}
 
     def on(self, day: date) -> CatalogueDay:
-        """The catalogue as it stands on `day`."""
+        """The catalogue as it stands on `day`; worked out once for all days between two changes."""
+        stretch = bisect_right(self._cuts, day)
+        if stretch not in self._known:
+            self._known[stretch] = self._standing(day)
+        return self._known[stretch]
+
+    def _standing(self, day: date) -> CatalogueDay:
         terms = [(node, pool, model) for span, node, pool, model in self._terms if holds(span, day)]
         installed: dict[str, set[str]] = {}
         for _, pool, model in terms:

@@ -117,6 +117,17 @@ def of_list(rows: Sequence[Any], key: Any, after: Place | None, limit: int) -> P
     return Page(list(rest[:limit]), key(rest[limit - 1]) if len(rest) > limit else None)
 
 
+def of_sorted(rows: Sequence[Any], key: Callable[[Any], Place], turn: Turn, limit: int) -> Page:
+    """The page from a turn of a list that is in the order of `key` already."""
+    if turn.place is None:
+        rest = list(rows)
+    elif turn.is_back:
+        rest = [row for row in reversed(rows) if key(row) < turn.place]
+    else:
+        rest = [row for row in rows if key(row) > turn.place]
+    return cut(rest[: limit + 1], key, turn, limit)
+
+
 def _behind(order: Sequence[str], names: list[str], after: Place) -> Q:
     found = Q()
     for depth, name in enumerate(order):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import date
@@ -33,7 +34,12 @@ class MappingHistory:
 
     def __init__(self, cluster: Cluster, rows: MappingRows | None = None) -> None:
         self._mappings = (rows or MappingRows([cluster])).mappings[cluster.pk]
+        self._cuts = sorted({day for span, _ in self._mappings for day in span if day is not None})
+        self._known: dict[int, Owners] = {}
 
     def on(self, day: date) -> Owners:
-        """The mappings as they stand on `day`."""
-        return Owners(mapping for span, mapping in self._mappings if holds(span, day))
+        """The mappings as they stand on `day`; laid out once for all days between two changes."""
+        stretch = bisect_right(self._cuts, day)
+        if stretch not in self._known:
+            self._known[stretch] = Owners(mapping for span, mapping in self._mappings if holds(span, day))
+        return self._known[stretch]

@@ -34,8 +34,9 @@ ORDER = ("-submit_at", "-cluster_id", "-job_id")
 LOOKS = (1, 12)
 #: A start so much before its submit is believed.
 SKEW = timedelta(hours=1)
-#: Filters that only a day's facts can tell, or that a year may hold few runs of: the facts name accounts and users.
-BY_FACTS = ("project", "model", "account", "qos", "outcome")
+#: Filters that only a day's facts can tell, or that a year may hold few runs of: the facts name accounts and users. Outcomes that
+#: are rare have an index of their own.
+BY_FACTS = ("project", "model", "account", "qos")
 COLUMNS = ("account", "user", "qos", "outcome")
 SPAN = "(SELECT {of}(month) FROM run_span WHERE cluster_id = cluster.id AND min_start_at < %s AND max_stop_at >= %s)"
 
@@ -148,7 +149,7 @@ class _Asked:
 
     def _of_facts(self) -> tuple[list[str], list[str]]:
         """Accounts and users with facts under the filters, of what may be seen."""
-        names = [name for name in ("cluster", "pool", *BY_FACTS, "user") if name in self.filters]
+        names = [name for name in ("cluster", "pool", *BY_FACTS, "user", "outcome") if name in self.filters]
         parts = ["day BETWEEN %s AND %s", *(f'"{name}" = %s' for name in names)]
         given: list[Any] = [*self.days, *(self.filters[name] for name in names)]
         if self.visible.departments is not None:

@@ -19,7 +19,7 @@ from tests.bench.report import Figure, table
 from tests.bench.scratch import scratch_database
 
 PARTS = ("parse", "import", "reimport", "day", "post", "ledger", "memory")
-LIVE = ("repull", "backfill", "two_workers")
+LIVE = ("repull", "backfill", "two_workers", "reconcile")
 
 
 def main() -> None:

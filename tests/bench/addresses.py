@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from governance.usage.models import Run
-from tests.bench.large_year import UNTIL
+from tests.bench.large_year import PROJECT, UNTIL
 
 MONTH = f"{UNTIL:%Y-%m}"
 DAYS = f"from={MONTH}-01&to={UNTIL}"
@@ -18,7 +18,7 @@ BARE_DOOR = "/api/v1/me"
 def pages() -> list[tuple[str, str]]:
     """(username, address) of pages."""
     run = _run("topic-100")
-    ocr = _run("ocr")
+    ocr = _run(PROJECT)
     return [
         *(
             (who, "/")
@@ -29,15 +29,15 @@ def pages() -> list[tuple[str, str]]:
         ("finance", f"/ledger/llm/{MONTH}/"),
         ("vision-head", f"/ledger/vision/{MONTH}/?by=user"),
         ("finance", f"/ledger/vision/{MONTH}/?by=day&pool=train-h800"),
-        ("finance", f"/ledger/~/{MONTH}/?by=pool&project=ocr"),
+        ("finance", f"/ledger/~/{MONTH}/?by=pool&project={PROJECT}"),
         ("finance", f"/ledger/~/{MONTH}/lines/"),
-        ("vision-head", f"/ledger/vision/{MONTH}/lines/?project=ocr"),
+        ("vision-head", f"/ledger/vision/{MONTH}/lines/?project={PROJECT}"),
         *((who, "/jobs/") for who in ("operator", "vision-head", "vision-lead", "vision-member")),
         ("operator", f"/jobs/?{DAYS}&outcome=failed"),
         ("operator", f"/jobs/?{DAYS}&department=search&pool=train-a800"),
         ("operator", f"/jobs/?{DAYS}&project=topic-500"),
         ("operator", f"/jobs/?{DAYS}&pool=infer-910b"),
-        ("operator", "/jobs/?from=2025-12-01&to=2026-11-30&user=ocr-1"),
+        ("operator", "/jobs/?from=2025-12-01&to=2026-11-30&user=topic-001-1"),
         ("finance", f"/jobs/{run}/"),
         ("vision-lead", f"/jobs/{ocr}/"),
         ("operator", f"/usage/?{DAYS}"),
@@ -49,7 +49,7 @@ def pages() -> list[tuple[str, str]]:
         ("operator", "/catalog/nodes/bj/bj-h800-0001/"),
         ("finance", f"/projects/?period={MONTH}"),
         ("vision-head", f"/projects/?period={MONTH}"),
-        ("finance", f"/projects/ocr/?period={MONTH}"),
+        ("finance", f"/projects/{PROJECT}/?period={MONTH}"),
         ("administrator", "/people/"),
         ("finance", "/reference/prices/"),
         ("finance", "/reference/mappings/"),

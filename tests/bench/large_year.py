@@ -25,6 +25,7 @@ GPUS, PROJECTS = 10_240, 1_000
 FIRST_ON, UNTIL = date(2025, 12, 1), date(2026, 11, 30)
 BEGIN = datetime(2025, 11, 30, 16, tzinfo=UTC)  # midnight of the first day in the billing zone
 END = datetime(2026, 11, 30, 16, tzinfo=UTC)
+PROJECT = "topic-001"  # of the lead and the member of vision
 DEPARTMENTS = ("llm", "vision", "search", "driving", "platform", "data")
 USERS = 3  # of each added project
 
@@ -50,6 +51,11 @@ def build(runs: int, say: Say) -> None:
 def document() -> dict[str, Any]:
     """The demo's organisation with projects added under its departments, each with an account of its own."""
     found = organisation(GPUS, FIRST_ON, UNTIL)
+    for person in found["people"]:
+        for role in person["roles"]:
+            role |= {"project": PROJECT} if role.get("project") == "ocr" else {}
+        for login in person.get("logins", ()):
+            login["login"] = login["login"].replace("ocr", PROJECT)
     for number in range(PROJECTS - len(found["projects"])):
         code, department = f"topic-{number:03d}", DEPARTMENTS[number % len(DEPARTMENTS)]
         name = {"zh": f"课题{number:03d}", "en": f"Topic {number:03d}"}
@@ -118,7 +124,7 @@ RUNS = """
                 CASE WHEN q.submit_at + q.wait < %(end)s THEN q.submit_at + q.wait END AS start_at,
                 CASE WHEN q.submit_at + q.wait < %(end)s THEN q.submit_at + q.wait + q.lasting END AS stop_at
             FROM (
-                SELECT n, (1000000 + n)::text AS job, random() AS v, random() AS ending, (power(random(), 2) * 994)::int AS who,
+                SELECT n, (1000000 + n)::text AS job, random() AS v, random() AS ending, floor(power(random(), 2) * 1000)::int AS who,
                     CASE WHEN random() < 0.8 THEN (n * %(step)s / 86400)::int ELSE n END %% %(users)s AS u, (random() < 0.3)::int AS other,
                     date_trunc('second', %(begin)s::timestamptz + n * %(step)s * interval '1 second') AS submit_at,
                     make_interval(secs => floor(-ln(1 - random()) * 1500)) AS wait,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tests.bench.live_backfill import backfill
+from tests.bench.live_reconcile import reconcile
 from tests.bench.live_repull import repull
 from tests.bench.live_workers import two_workers
 from tests.bench.measures import Bench
@@ -14,4 +15,5 @@ LIVE_PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "repull": repull,
     "backfill": backfill,
     "two_workers": two_workers,
+    "reconcile": reconcile,
 }

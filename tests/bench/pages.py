@@ -208,7 +208,7 @@ def questions(address: str, headers: dict[str, str]) -> int:
 
     from governance.doors.throttling import COUNTS
 
-    client = Client(headers={name.lower(): value for name, value in headers.items()})
+    client = Client(SERVER_NAME=HOST, headers={name.lower(): value for name, value in headers.items()})
     client.get(address)
     COUNTS.clear()
     with CaptureQueriesContext(connection) as asked:
