@@ -66,7 +66,7 @@ def attach(number: str, name: str, content: bytes, *, actor: Actor) -> Attachmen
 
 
 @transaction.atomic
-def detach(number: str, pk: int, *, actor: Actor) -> None:
+def detach(number: str, pk: int, *, actor: Actor) -> Attachment:
     """Take a file off one's own ask while it can be changed; its content stays where another ask has it."""
     ask = locked(number, actor)
     want_author(ask, actor)
@@ -75,11 +75,13 @@ def detach(number: str, pk: int, *, actor: Actor) -> None:
     found = ask.attachments.filter(pk=pk).first() if pk < 2**63 else None
     if found is None:
         raise NotFound(NO_FILE, number=ask.number, id=pk)
-    digest = found.digest
+    digest, kept = found.digest, found.pk
     found.delete()
+    found.pk = kept  # what was taken off is answered as it was
     note(ask, "detach", actor=actor, before=before, file=found.name, digest=digest)
     if not Attachment.objects.filter(digest=digest).exists():
         transaction.on_commit(lambda: path_of(digest).unlink(missing_ok=True))
+    return found
 
 
 def fetched(number: str, pk: int, *, actor: Actor) -> tuple[Attachment, Path]:

@@ -74,7 +74,7 @@ def _faults_of_line(kind: str, line: AskLine, today: date) -> list[BadData]:
         line.base = base_of(quota).as_dict()
     elif kind in rules.CHANGING:
         return [BadData(NO_QUOTA, **where)]
-    _fill_days(kind, line, quota, today)
+    fill_days(kind, line, quota, today)
     needs_end = quota is None or quota.to_on is not None or kind in (Kind.BURST, Kind.KEEP)
     if line.from_on is None or (line.to_on is None and needs_end):
         return [BadData(NO_DAYS, **where)]
@@ -94,7 +94,7 @@ def base_of(quota: Quota) -> Amounts:
     return Amounts(quota.guaranteed_gpus, quota.ceiling_gpus, quota.gpu_hours, quota.from_on, quota.to_on)
 
 
-def _fill_days(kind: str, line: AskLine, quota: Quota | None, today: date) -> None:
+def fill_days(kind: str, line: AskLine, quota: Quota | None, today: date) -> None:
     """What the kind says of the days, where nothing was given."""
     if quota is None:
         return

@@ -15,9 +15,10 @@ from governance.errors import N_, BadData, NotAllowed, NotFound
 from governance.quotas import rules as quotas
 from governance.quotas.models import Quota
 from governance.quotas.reads import quota_of
-from governance.tenants.models import UNATTRIBUTED, Project
+from governance.tenants.models import UNATTRIBUTED, Project, day_of_today
 
 from . import rules
+from .completeness import base_of, fill_days
 from .locking import locked, note, want_version
 from .models import Ask, AskLine
 
@@ -93,6 +94,20 @@ def save(given: Given, *, actor: Actor, number: str = "", version: int | None = 
     AskLine.objects.bulk_create([_line(ask, position, one, actor) for position, one in enumerate(given.lines, start=1)])
     note(ask, "save", actor=actor, before=before)
     return ask
+
+
+def unsaved(given: Given, *, actor: Actor) -> tuple[Ask, list[AskLine]]:
+    """An ask as it is given, of which nothing is kept: for checks while a form is filled in. Amounts of its quotas stand as bases."""
+    project = _project(given.project, actor)
+    require(actor, "ask.make", project)
+    _check_texts(given)
+    ask = Ask(kind=given.kind, project=project, goal=given.goal, accepts_less=given.accepts_less)
+    lines = [_line(ask, position, one, actor) for position, one in enumerate(given.lines, start=1)]
+    for line in lines:
+        if line.quota is not None:
+            line.base = base_of(line.quota).as_dict()
+            fill_days(given.kind, line, line.quota, day_of_today())
+    return ask, lines
 
 
 @transaction.atomic

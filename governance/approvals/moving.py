@@ -18,6 +18,7 @@ from .resolving import Deciders, Resolver, Seat, absent, seat
 NO_PERSON = N_(
     "There is nobody called “%(name)s” who could decide this ask: it takes a role that sees the project or the pool."
 )
+NAME_WANTED = N_("Name the person by username.")
 IS_AUTHOR = N_("The author cannot decide the own ask.")
 HAS_SEAT = N_("“%(name)s” is asked by this stage already.")
 NOT_YOUR_STAGE = N_("Only somebody whom this stage asks can hand it over or add an approver.")
@@ -151,6 +152,8 @@ def _seated(number: str, move: str, actor: Actor, version: int | None) -> tuple[
 
 def _person(name: str, ask: Ask, stage: Stage) -> Person:
     """Who could decide the ask by name: active, not its author, and sees it by a role of their own."""
+    if not name:
+        raise BadData(NAME_WANTED)
     found = Person.objects.filter(username=name, is_active=True).first()
     if found is not None and found.pk == ask.asked_by_id:
         raise BadData(IS_AUTHOR)

@@ -25,7 +25,11 @@ PLACES = {
     "submit": _("The submit time, in seconds since 1970 in UTC."),
     "node": _("The name of the node."),
     "export": _("The id of the export."),
+    "quota": _("The number of the quota, such as Q-000123."),
+    "pool": _("The code of the pool."),
+    "offering": _("The code of the offering."),
     "number": _("The id, as the list has it."),
+    "ask": _("The number of the ask, such as A-000123."),
 }
 PROBLEM = {
     "type": "object",

@@ -29,6 +29,15 @@ DAYS = "from_on=2026-06-01&to_on=2026-06-30"
 STATEMENT = f"{V1}/ledger/statement?period={PERIOD}"
 LINES = f"{V1}/ledger/lines?period={PERIOD}"
 
+#: Who sees quotas of something, who manages the training pool, and what the rest of them is answered there.
+QUOTAS = VISION | {"outsider", "capacity_manager"}
+
+
+def managing(status: int) -> dict[str, int]:
+    """`status` for who manages the pool, 403 for all others who see quotas, 404 for the rest."""
+    return only(QUOTAS, 403) | {"capacity_manager": status}
+
+
 #: (name of the address, address, method, answers)
 MATRIX: list[tuple[str, str, str, dict[str, int]]] = [
     ("api-schema", "/api/schema/", "get", dict.fromkeys((*EVERYBODY, ANONYMOUS), 200)),
@@ -134,4 +143,66 @@ MATRIX += [
     ),
     ("api-channel", f"{V1}/channels/99999999999999999999", "get", only(set())),
     ("api-delivery-again", f"{V1}/deliveries/1/again", "post", only(set())),
+    ("api-pool-room", f"{V1}/pools/train-h800/room", "get", only(QUOTAS)),
+    ("api-pool-room", f"{V1}/pools/nowhere/room", "get", only(set())),
+    ("api-quotas", f"{V1}/quotas", "get", only(QUOTAS)),
+    ("api-quotas", f"{V1}/quotas?state=all&project=rank", "get", only(QUOTAS)),
+    ("api-quotas", f"{V1}/quotas", "post", managing(422)),
+    *(
+        (f"api-quota{what and '-'}{what}", f"{V1}/quotas/Q-000001{what and '/'}{what}", "get", only(set()))
+        for what in ("", "history", "use")
+    ),
+    *(
+        (f"api-quota-{verb}", f"{V1}/quotas/Q-000001/{verb}", "post", only(set()))
+        for verb in ("change", "return", "revoke", "suspend", "resume")
+    ),
+    ("api-offerings", f"{V1}/offerings", "get", only(QUOTAS)),
+    ("api-offerings", f"{V1}/offerings", "post", managing(422)),
+    ("api-offering-change", f"{V1}/offerings/nothing/change", "post", only(set())),
+    ("api-offering-end", f"{V1}/offerings/nothing/end", "post", only(set())),
+    *(
+        (f"api-{name}", f"{V1}/{name}", method, only(QUOTAS) if method == "get" else managing(422))
+        for name in ("queue-rules", "pool-policies", "department-shares")
+        for method in ("get", "post")
+    ),
+    ("api-queue-rule-end", f"{V1}/queue-rules/end", "post", managing(422)),
+    ("api-pool-policy-end", f"{V1}/pool-policies/end", "post", managing(422)),
+    ("api-department-share-end", f"{V1}/department-shares/end", "post", managing(422)),
 ]
+#: Who sees the approval policy.
+POLICY = {"administrator", "auditor", "leadership"}
+DOCUMENT = f"{V1}/approval-policies"
+MATRIX += [  # tests/approvals has the answers of asks that are there
+    ("api-asks", f"{V1}/asks", "get", only(SIGNED_IN)),
+    ("api-asks", f"{V1}/asks?mine=true&state=draft", "get", only(SIGNED_IN)),
+    ("api-asks", f"{V1}/asks?state=lost", "get", only(SIGNED_IN, 422)),
+    ("api-asks", f"{V1}/asks", "post", only(SIGNED_IN, 422)),
+    ("api-asks-to-decide", f"{V1}/asks/to-decide", "get", only(SIGNED_IN)),
+    ("api-ask-checks", f"{V1}/asks/checks", "post", only(SIGNED_IN, 422)),
+    ("api-ask", f"{V1}/asks/A-000017", "get", only(set())),
+    ("api-ask", f"{V1}/asks/A-99999999999999999999", "get", only(set())),
+    ("api-ask", f"{V1}/asks/A-000017", "post", only(set())),
+    ("api-ask-grounds", f"{V1}/asks/A-000017/grounds", "get", only(set())),
+    *(
+        (f"api-ask-{move}", f"{V1}/asks/A-000017/{move}", "post", only(set()))
+        for move in (
+            "submit", "approve", "return", "reject", "withdraw", "hand-over", "add-approver", "assign", "remind", "comment", "copy",
+            "files",
+        )
+    ),
+    ("api-ask-file", f"{V1}/asks/A-000017/files/1", "get", only(set())),
+    ("api-ask-file-detach", f"{V1}/asks/A-000017/files/1/detach", "post", only(set())),
+    ("api-approval-policies", DOCUMENT, "get", only(POLICY)),
+    ("api-approval-policies", DOCUMENT, "post", only(POLICY, 403) | {"administrator": 422}),
+    ("api-approval-policy-form", f"{DOCUMENT}/form", "get", only(POLICY)),
+    ("api-approval-policy-validate", f"{DOCUMENT}/validate", "post", only(POLICY, 422)),
+    ("api-approval-policy-simulate", f"{DOCUMENT}/simulate", "post", only(POLICY, 422)),
+    ("api-approval-policy-activate", f"{DOCUMENT}/1/activate", "post", only(POLICY, 403) | {"administrator": 409}),
+    ("api-approval-policy-activate", f"{DOCUMENT}/99999999999999999999/activate", "post", only(set())),
+    ("api-approval-policy-outcome", f"{DOCUMENT}/1/outcome", "get", only(POLICY)),
+    ("api-acting-grants", f"{V1}/acting-grants", "get", only(SIGNED_IN)),
+    ("api-acting-grants", f"{V1}/acting-grants", "post", only(SIGNED_IN, 422)),
+    ("api-acting-grant-end", f"{V1}/acting-grants/1/end", "post", only(set())),
+    ("api-calendar-days", f"{V1}/calendar-days", "get", only(SIGNED_IN)),
+    ("api-calendar-days", f"{V1}/calendar-days", "post", only(SIGNED_IN, 403) | {"administrator": 422}),
+]  # fmt: skip
