@@ -174,8 +174,7 @@ def suspend(number: str, *, from_on: date, to_on: date | None, reason: str, acto
     require(actor, "quota.award", quota.pool)
     if not reason.strip():
         raise BadData(N_("Say why the quota is suspended: its holders will read it."))
-    if to_on is not None and to_on <= from_on:
-        raise BadData(N_("The last day lies before the first."))
+    want_days(from_on, to_on)
     wanted = Days(from_on, to_on)
     if any(wanted.meets(Days(pause.from_on, pause.to_on)) for pause in quota.pauses.all()):
         raise NotTheMoment(N_("The quota %(number)s is suspended on some of these days already."), number=number)
@@ -203,7 +202,8 @@ def resume(number: str, *, on: date, actor: Actor) -> None:
 
 
 def standing(number: str, on: date, *, lock: bool = False) -> Quota:
-    """The line with this number, if it is in force, in grace or ahead on the day `on`. Raises NotFound, NotTheMoment."""
+    """The line with this number, if it is in force, in grace or ahead on the day `on`. Raises BadData, NotFound, NotTheMoment."""
+    want_days(on, None)
     digits = number.removeprefix("Q-")
     lines = Quota.objects.select_related("project", "pool", "model")
     quota = lines.filter(pk=int(digits)).first() if digits.isdecimal() and len(digits) < 18 else None
@@ -238,12 +238,20 @@ def _check(terms: Terms) -> None:
         raise BadData(
             N_("“%(value)s” is not a level or a period of quotas."), value=f"{terms.level}, {terms.hours_period}"
         )
-    if terms.to_on is not None and terms.to_on <= terms.from_on:
-        raise BadData(N_("The last day lies before the first."))
+    want_days(terms.from_on, terms.to_on)
     if not 0 <= terms.guaranteed_gpus <= terms.ceiling_gpus < 2**31 or not (0 <= (terms.gpu_hours or 0) < 2**53):
         raise BadData(N_("Guaranteed GPUs lie between 0 and the ceiling; GPU-hours are a whole number."))
     if terms.level == rules.ELASTIC and terms.guaranteed_gpus:
         raise BadData(N_("An elastic quota guarantees nothing: give it a ceiling only."))
+
+
+def want_days(from_on: date | None, to_on: date | None) -> None:
+    """Raise BadData unless the days lie in order and in the time that quotas know; None is open."""
+    if from_on is not None and to_on is not None and to_on <= from_on:
+        raise BadData(N_("The last day lies before the first."))
+    for day in (from_on, to_on):
+        if day is not None and not rules.FIRST_DAY <= day <= rules.LAST_DAY:
+            raise BadData(N_("Days lie between %(first)s and %(last)s."), first=rules.FIRST_DAY, last=rules.LAST_DAY)
 
 
 def pool_of(code: str, *, lock: bool = False) -> Pool:

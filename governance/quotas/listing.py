@@ -81,6 +81,7 @@ def place(quota: Quota) -> list[Quota]:
 class Deed:
     """Something that was done to a line: when, who, what, which line, its amounts before and after, why, by which ask."""
 
+    id: int
     at: datetime
     who: str
     is_machine: bool
@@ -110,7 +111,16 @@ def deeds(found: Sequence[Quota]) -> list[Deed]:
         why = after.get("override") or after.get("note") or after.get("reason") or ""
         made.append(
             Deed(
-                one.at, one.actor, one.is_machine, one.action, one.object_code, before, now, why, after.get("ask") or ""
+                one.pk,
+                one.at,
+                one.actor,
+                one.is_machine,
+                one.action,
+                one.object_code,
+                before,
+                now,
+                why,
+                after.get("ask") or "",
             )
         )
     return made[::-1]

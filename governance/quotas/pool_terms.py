@@ -24,7 +24,7 @@ from governance.errors import N_, BadData, NotFound, NotTheMoment
 from governance.tenants.models import Department
 
 from . import rules
-from .actions import follow, pool_of
+from .actions import follow, pool_of, want_days
 from .models import DepartmentShare, Offering, PoolPolicy, QueueRule
 
 CODE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -87,7 +87,7 @@ def change_offering(code: str, *, on: date, actor: Actor, **values: Any) -> Offe
 
     The next one is called as `code` in `values` says, else by a number behind the old code.
     """
-    standing = _offering(code)
+    standing = offering_of(code)
     end_offering(code, on=on, actor=actor)
     terms = {"code": next_code(standing.code), **values, "from_on": on}
     return offer(replace(offer_of(standing), **terms), actor=actor)
@@ -96,7 +96,8 @@ def change_offering(code: str, *, on: date, actor: Actor, **values: Any) -> Offe
 @transaction.atomic
 def end_offering(code: str, *, on: date, actor: Actor) -> Offering:
     """Offer it no longer from the day `on`. Quotas that came from it stand as they are."""
-    found = _offering(code)
+    want_days(on, None)
+    found = offering_of(code)
     pool = _manage(found.pool.code, actor)
     if not _holds_or_comes(found, on):
         raise NotTheMoment(NOTHING, what=found.code, day=on)
@@ -239,7 +240,7 @@ def _begin(
     actor: Actor,
 ) -> Any:
     """Let `values` hold on [from_on, to_on). What holds on the first day ends there; what begins later on these days is a conflict."""
-    _in_order(from_on, to_on)
+    want_days(from_on, to_on)
     before = None
     for row in _meeting(rows.order_by("from_on"), from_on, to_on):
         begins_later = row.from_on is not None and (from_on is None or row.from_on > from_on)
@@ -257,6 +258,7 @@ def _begin(
 
 
 def _end(rows: Any, on: date, name: str, kind: str, pool: Pool, actor: Actor) -> None:
+    want_days(on, None)
     row = next((one for one in rows if _holds_or_comes(one, on)), None)
     if row is None:
         raise NotTheMoment(NOTHING, what=name, day=on)
@@ -299,12 +301,8 @@ def _values(row: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def _in_order(from_on: date | None, to_on: date | None) -> None:
-    if from_on is not None and to_on is not None and to_on <= from_on:
-        raise BadData(N_("The last day lies before the first."))
-
-
-def _offering(code: str) -> Offering:
+def offering_of(code: str) -> Offering:
+    """The offering with this code, whenever it is offered. Raises NotFound."""
     found: Offering | None = (
         Offering.objects.select_related("pool").prefetch_related("departments").filter(code=code).first()
     )
@@ -342,7 +340,7 @@ def _check_offer(terms: Offer) -> None:
         raise BadData(N_("A service level is a percentage of the month, above 0 and at most 100."))
     if max(len(terms.name_zh), len(terms.name_en)) > 200:
         raise BadData(N_("A name has 200 characters at most."))
-    _in_order(terms.from_on, terms.to_on)
+    want_days(terms.from_on, terms.to_on)
 
 
 def _check_rule(level: str, priority: int, preempts: list[str], preempted_jobs: str, share: int) -> None:

@@ -289,14 +289,15 @@ def _terms(
 
 def offerings_seen(actor: Actor, day: date) -> list[Offering]:
     """Offerings of a day that the actor may know of, by pool and level: those open to projects they may ask or see quotas for, all of
-    the pools they keep, all where they see the whole site. `shown_departments` of each: names of those it is bound to, for its keepers.
+    the pools they keep, all where they see the whole site. `is_kept`, and
+    `shown_departments`, the names of those it is bound to: for its keepers.
     """
     keeps_all = actor.may("quota.view") or actor.may("offering.change")
     kept = {held.node for held in held_today(actor) if held.gives("offering.change", "pool")}
     departments = set() if keeps_all else _departments_asked_for(actor)
     found = []
     for one in offerings_of(day):
-        keeps = keeps_all or one.pool_id in kept
+        one.is_kept = keeps = keeps_all or one.pool_id in kept
         named = keeps and one.bound_to
         one.shown_departments = (
             [of.name for of in department_tree().values() if of.code in one.bound_to] if named else []

@@ -27,6 +27,9 @@ PERIODS = (MONTH, TOTAL)
 RESERVE, POOLED = "reserve", "pooled"
 POLICIES = (RESERVE, POOLED)
 
+#: Days that quotas know; with room on both sides for what is reckoned from them.
+FIRST_DAY, LAST_DAY = date(1970, 1, 2), date(2199, 12, 31)
+
 #: Days before the end on which holders are told; a day that was missed is told on the next one.
 WARNING_DAYS = (30, 14, 7, 1)
 

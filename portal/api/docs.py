@@ -18,6 +18,7 @@ TOPICS: dict[str, Promise] = {
     "tenants": gettext_lazy("Organisation and who asks"),
     "api": gettext_lazy("Whole documents"),
     "catalogue": gettext_lazy("Catalogue"),
+    "quotas": gettext_lazy("Quotas and what is offered"),
     "prices": gettext_lazy("Prices"),
     "ledger": gettext_lazy("Compute ledger"),
     "usage": gettext_lazy("Use and capacity"),

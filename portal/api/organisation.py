@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -13,15 +11,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from governance.access.actor import Actor
+from governance.doors import etags
 from governance.doors.door import NOTHING, OneDoor, WriteDoor
 from governance.doors.query import Query
-from governance.errors import N_, BadData, Changed, NotFound
+from governance.errors import N_, BadData, NotFound
 from portal.organisation import document
 from portal.organisation.actions import load
 from portal.organisation.dump import dump
 from portal.organisation.plan import as_data
 
-ETAG = re.compile(r'"[!#-~]*"')
 OTHER = N_("The organisation has changed since you read it. Read it again and decide again.")
 
 
@@ -92,11 +90,7 @@ class OrganisationDoor(WriteDoor, OneDoor):
 
     def act(self, actor: Actor, asked: dict[str, Any], given: dict[str, Any], **where: Any) -> dict[str, Any]:
         """By the action of the command."""
-        held = self.request.headers.get("If-Match")
-        if held is not None and not ETAG.fullmatch(held):
-            raise BadData(N_("If-Match is no ETag: send the header ETag as it came with what was read."))
-        if held is not None and held != _etag(actor):
-            raise Changed(OTHER)
+        etags.want(self.request, lambda: _etag(actor), OTHER)
         dry_run = bool(asked.get("dry_run"))
         content = given["document"]
         if not content:
@@ -107,4 +101,4 @@ class OrganisationDoor(WriteDoor, OneDoor):
 
 def _etag(actor: Actor) -> str:
     content = json.dumps(document.read(dump(actor=actor)).content, sort_keys=True, default=str)
-    return f'"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
+    return etags.etag(content)

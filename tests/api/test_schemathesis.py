@@ -35,6 +35,12 @@ OTHERS = {
     "/api/v1/runs": "finance",
     "/api/v1/usage-days": "finance",
     "/api/v1/ledger": "finance",
+    "/api/v1/pools/{pool}": "capacity_manager",
+    "/api/v1/quotas": "capacity_manager",
+    "/api/v1/offerings": "capacity_manager",
+    "/api/v1/queue-rules": "capacity_manager",
+    "/api/v1/pool-policies": "capacity_manager",
+    "/api/v1/department-shares": "capacity_manager",
 }
 #: Well-formed is not yet meaningful: an unknown period or a cursor of nobody is refused in words, with 422.
 UNCHECKED = ("positive_data_acceptance",)
