@@ -46,7 +46,7 @@ class DesiredLimit(serializers.Serializer[Any]):
     project = serializers.CharField()
     quotas = serializers.ListField(child=serializers.CharField())
     values = serializers.JSONField(help_text=_("Keys as “GrpTRES:gres/gpu”, with counts or names with commas."))
-    since = serializers.DateTimeField()
+    since = serializers.DateTimeField(allow_null=True)
 
 
 class RefusedRow(serializers.Serializer[Any]):
@@ -62,8 +62,9 @@ class DesiredOut(serializers.Serializer[Any]):
 
     steelyard = serializers.IntegerField(help_text=_("The version of this form."))
     cluster = serializers.CharField()
-    as_of = serializers.DateTimeField()
-    read_at = serializers.DateTimeField(allow_null=True, help_text=_("When the scheduler was last read whole."))
+    as_of = serializers.DateTimeField(
+        allow_null=True, help_text=_("When the scheduler was last read; null: never, types are named by the catalogue.")
+    )
     is_enforced = serializers.BooleanField(help_text=_("Whether the portal sets it by itself."))
     limits = DesiredLimit(many=True)
     refused = RefusedRow(many=True)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
 
-from governance.catalogue.models import Cluster
-from governance.schedulers.limits import QOS
+from governance.catalogue.models import AcceleratorModel, Cluster
+from governance.catalogue.reads import installation, today
+from governance.schedulers.limits import ACCOUNT, QOS, USER
 from governance.schedulers.registry import SCHEDULERS
 from governance.usage.ops.words import Tone
 from governance.work import reads as work_reads
 from governance.work.models import FAILED, WorkItem
 
 from ..models import Quota
-from . import words
+from . import rules, words
 from .actions import ENFORCE
+from .lines import lines_of
 from .models import DRAINING, IN_FORCE, EnforcedCluster, EnforcedLimit, LimitDrift, LimitOrder
 from .rules import CARD
 
@@ -191,29 +193,38 @@ def difference(row: EnforcedLimit) -> list[tuple[str, str, str]]:
 def desired_document(cluster: Cluster) -> dict[str, Any]:
     """What the cluster should carry, for a site that applies it with its own hands: see docs/enforcement.md for the form."""
     setup = EnforcedCluster.objects.filter(cluster=cluster).first()
-    rows = limits_of(cluster).order_by("kind", "name")
+    if setup is not None and setup.read_at is not None:
+        limits = [
+            (row.kind, row.name, row.project, row.quotas, row.wanted, row.wanted_at) for row in limits_of(cluster)
+        ]
+        refused = {number: tuple(reason) for number, reason in setup.refused.items()}
+    else:
+        limits, refused = _by_the_catalogue(cluster)
+    names = ("kind", "name", "project", "quotas", "values", "since")
+    order = (QOS, ACCOUNT, USER)
     return {
         "steelyard": FORMAT,
         "cluster": cluster.code,
-        "as_of": datetime.now(UTC),
-        "read_at": setup.read_at if setup else None,
+        "as_of": setup.read_at if setup else None,
         "is_enforced": bool(setup and setup.is_on),
         "limits": [
-            {
-                "kind": row.kind,
-                "name": row.name,
-                "project": row.project,
-                "quotas": row.quotas,
-                "values": row.wanted,
-                "since": row.wanted_at,
-            }
-            for row in rows
+            dict(zip(names, one, strict=True)) for one in sorted(limits, key=lambda one: (order.index(one[0]), one[1]))
         ],
         "refused": [
             {"quota": number, "code": reason[0], "words": words.refused(reason)}
-            for number, reason in sorted((setup.refused if setup else {}).items())
+            for number, reason in sorted(refused.items())
         ],
     }
+
+
+def _by_the_catalogue(cluster: Cluster) -> tuple[list[tuple[Any, ...]], dict[str, tuple[Any, ...]]]:
+    """Of a scheduler that the portal has never read: its types are taken to be named as the models in the catalogue."""
+    models = AcceleratorModel.objects.filter(pool__cluster=cluster).distinct().order_by("code")
+    types = tuple(models.values_list("code", flat=True))
+    lines = lines_of(cluster, today(installation()), types, ())
+    found = rules.desired(lines, rules.Site(types))
+    limits = [(*key, one.project, list(one.quotas), dict(one.values), None) for key, one in found.limits.items()]
+    return limits, dict(found.refused)
 
 
 def gpus_of(row: EnforcedLimit) -> tuple[int, int | None]:
