@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, QueryDict
@@ -40,8 +41,7 @@ def zone() -> ZoneInfo:
 def days(asked: Asked) -> tuple[date, date]:
     """The days asked for, as the pages take them. Raises BadData."""
     request = HttpRequest()
-    request.GET = QueryDict(mutable=True)
-    request.GET.update({name: asked[name] for name in ("from", "to") if asked.get(name)})
+    request.GET = QueryDict(urlencode({name: asked[name] for name in ("from", "to") if asked.get(name)}))
     return days_of(request, zone())
 
 

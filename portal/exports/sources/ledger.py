@@ -101,9 +101,9 @@ def lines(asked: Asked, actor: Actor) -> Table:
 def _line(one: reads.JournalLine) -> list[Value]:
     hours = Decimal(one.quantity) / UNITS[one.measure] if one.measure in UNITS else Decimal(one.quantity)
     reason = str(REASONS.get(one.reason, one.reason))
-    what = [one.department, one.project, one.user, one.pool, one.model, one.qos, one.band, one.cluster]
+    what: list[Value] = [one.department, one.project, one.user, one.pool, one.model, one.qos, one.band, one.cluster]
     measure = str(MEASURES.get(one.measure, one.measure))
-    figures = [measure, hours.quantize(Decimal("0.000001")), one.share_percent, one.unit_price, one.amount]
+    figures: list[Value] = [measure, hours.quantize(Decimal("0.000001")), one.share_percent, one.unit_price, one.amount]
     return [one.used_on, one.period, one.revision, reason, one.posted_at, *what, *figures, one.id]
 
 

@@ -131,7 +131,8 @@ def audit(asked: Asked, actor: Actor) -> Table:
     span = (_day(asked.get("from", "")), _day(asked.get("to", "")))
     if span[0] and span[1] and span[0] > span[1]:
         raise BadData(N_("The last day lies before the first."))
-    search = trail.Search(*(asked.get(name, "") for name in TRAIL[:4]), *span)
+    who, action, kind, code = (asked.get(name, "") for name in TRAIL[:4])
+    search = trail.Search(who, action, kind, code, *span)
 
     def rows() -> Iterator[Sequence[Value]]:
         for one in trail.lines(search, zone(), actor=actor, most=None):
