@@ -29,6 +29,7 @@ PLACES = {
     "pool": _("The code of the pool."),
     "offering": _("The code of the offering."),
     "number": _("The id, as the list has it."),
+    "ask": _("The number of the ask, such as A-000123."),
 }
 PROBLEM = {
     "type": "object",

@@ -6,6 +6,9 @@ from django.urls import URLPattern, path
 
 from billing.ledger import api as ledger
 from billing.prices import api as prices
+from governance.approvals import api as asks
+from governance.approvals import api_files as ask_files
+from governance.approvals import api_rules as ask_rules
 from governance.audit import api as audit
 from governance.catalogue import api as catalogue
 from governance.doors.door import Door
@@ -94,6 +97,34 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("channels/<int:number>/deliveries", notices.DeliveriesDoor),
     ("deliveries/<int:number>/again", notices.AgainDoor),
     ("site-profile", profile.ProfileDoor),
+    ("asks", asks.AsksDoor),
+    ("asks/to-decide", asks.ToDecideDoor),
+    ("asks/checks", asks.AskChecksDoor),
+    ("asks/<str:ask>", asks.AskDoor),
+    ("asks/<str:ask>/grounds", asks.AskGroundsDoor),
+    ("asks/<str:ask>/submit", asks.AskSubmitDoor),
+    ("asks/<str:ask>/approve", asks.AskApproveDoor),
+    ("asks/<str:ask>/return", asks.AskReturnDoor),
+    ("asks/<str:ask>/reject", asks.AskRejectDoor),
+    ("asks/<str:ask>/withdraw", asks.AskWithdrawDoor),
+    ("asks/<str:ask>/hand-over", asks.AskHandOverDoor),
+    ("asks/<str:ask>/add-approver", asks.AskAddApproverDoor),
+    ("asks/<str:ask>/assign", asks.AskAssignDoor),
+    ("asks/<str:ask>/remind", asks.AskRemindDoor),
+    ("asks/<str:ask>/comment", asks.AskCommentDoor),
+    ("asks/<str:ask>/copy", asks.AskCopyDoor),
+    ("asks/<str:ask>/files", ask_files.AskFilesDoor),
+    ("asks/<str:ask>/files/<int:number>", ask_files.AskFileDoor),
+    ("asks/<str:ask>/files/<int:number>/detach", ask_files.AskFileDetachDoor),
+    ("approval-policies", ask_rules.PoliciesDoor),
+    ("approval-policies/form", ask_rules.PolicyFormDoor),
+    ("approval-policies/validate", ask_rules.PolicyValidateDoor),
+    ("approval-policies/simulate", ask_rules.PolicySimulateDoor),
+    ("approval-policies/<int:number>/activate", ask_rules.PolicyActivateDoor),
+    ("approval-policies/<int:number>/outcome", ask_rules.PolicyOutcomeDoor),
+    ("acting-grants", ask_rules.ActingGrantsDoor),
+    ("acting-grants/<int:number>/end", ask_rules.ActingEndDoor),
+    ("calendar-days", ask_rules.CalendarDaysDoor),
     ("exports", exports.ExportsDoor),
     ("exports/<str:export>", exports.ExportDoor),
     ("exports/<str:export>/file", exports.ExportFileDoor),
