@@ -180,14 +180,14 @@ class WriteDoor(Door):
         if self.capability:
             require(self.actor, self.capability)
         key = request.headers.get("Idempotency-Key")
-        of = self.digest(request) if key else ""
+        of = "" if key is None else self.digest(request)
 
         def act() -> Response:
             asked = parsed(self.options, request.query_params)
             found = self.act(self.actor, asked, self.given(request), **where)
             return Response(self.result(found).data, status=self.success)
 
-        return once.answered(key, throttling.who(request._request), of, act) if key else act()
+        return act() if key is None else once.answered(key, throttling.who(request._request), of, act)
 
     def given(self, request: Request) -> dict[str, Any]:
         """The body, checked. Raises BadData for a field that is unknown, ValidationError for a bad one."""

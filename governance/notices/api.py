@@ -250,7 +250,7 @@ class ShowsSecret(WriteDoor):
 
     def post(self, request: Request, **where: Any) -> Response:
         """Refuse an Idempotency-Key, under which the answer would lie in the database."""
-        if request.headers.get("Idempotency-Key"):
+        if request.headers.get("Idempotency-Key") is not None:
             raise BadData(
                 N_("The answer holds a secret, which is not kept for a second one. Send no Idempotency-Key here.")
             )
