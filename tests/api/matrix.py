@@ -169,3 +169,40 @@ MATRIX += [
     ("api-pool-policy-end", f"{V1}/pool-policies/end", "post", managing(422)),
     ("api-department-share-end", f"{V1}/department-shares/end", "post", managing(422)),
 ]
+#: Who sees the approval policy.
+POLICY = {"administrator", "auditor", "leadership"}
+DOCUMENT = f"{V1}/approval-policies"
+MATRIX += [  # tests/approvals has the answers of asks that are there
+    ("api-asks", f"{V1}/asks", "get", only(SIGNED_IN)),
+    ("api-asks", f"{V1}/asks?mine=true&state=draft", "get", only(SIGNED_IN)),
+    ("api-asks", f"{V1}/asks?state=lost", "get", only(SIGNED_IN, 422)),
+    ("api-asks", f"{V1}/asks", "post", only(SIGNED_IN, 422)),
+    ("api-asks-to-decide", f"{V1}/asks/to-decide", "get", only(SIGNED_IN)),
+    ("api-ask-checks", f"{V1}/asks/checks", "post", only(SIGNED_IN, 422)),
+    ("api-ask", f"{V1}/asks/A-000017", "get", only(set())),
+    ("api-ask", f"{V1}/asks/A-99999999999999999999", "get", only(set())),
+    ("api-ask", f"{V1}/asks/A-000017", "post", only(set())),
+    ("api-ask-grounds", f"{V1}/asks/A-000017/grounds", "get", only(set())),
+    *(
+        (f"api-ask-{move}", f"{V1}/asks/A-000017/{move}", "post", only(set()))
+        for move in (
+            "submit", "approve", "return", "reject", "withdraw", "hand-over", "add-approver", "assign", "remind", "comment", "copy",
+            "files",
+        )
+    ),
+    ("api-ask-file", f"{V1}/asks/A-000017/files/1", "get", only(set())),
+    ("api-ask-file-detach", f"{V1}/asks/A-000017/files/1/detach", "post", only(set())),
+    ("api-approval-policies", DOCUMENT, "get", only(POLICY)),
+    ("api-approval-policies", DOCUMENT, "post", only(POLICY, 403) | {"administrator": 422}),
+    ("api-approval-policy-form", f"{DOCUMENT}/form", "get", only(POLICY)),
+    ("api-approval-policy-validate", f"{DOCUMENT}/validate", "post", only(POLICY, 422)),
+    ("api-approval-policy-simulate", f"{DOCUMENT}/simulate", "post", only(POLICY, 422)),
+    ("api-approval-policy-activate", f"{DOCUMENT}/1/activate", "post", only(POLICY, 403) | {"administrator": 409}),
+    ("api-approval-policy-activate", f"{DOCUMENT}/99999999999999999999/activate", "post", only(set())),
+    ("api-approval-policy-outcome", f"{DOCUMENT}/1/outcome", "get", only(POLICY)),
+    ("api-acting-grants", f"{V1}/acting-grants", "get", only(SIGNED_IN)),
+    ("api-acting-grants", f"{V1}/acting-grants", "post", only(SIGNED_IN, 422)),
+    ("api-acting-grant-end", f"{V1}/acting-grants/1/end", "post", only(set())),
+    ("api-calendar-days", f"{V1}/calendar-days", "get", only(SIGNED_IN)),
+    ("api-calendar-days", f"{V1}/calendar-days", "post", only(SIGNED_IN, 403) | {"administrator": 422}),
+]  # fmt: skip
