@@ -389,3 +389,14 @@ def test_a_channel_that_is_removed_forgets_its_address(cast: Cast, happened: str
     assert not receiver.got
     with pytest.raises(NotFound):
         channels.switch(channel.pk, True, actor=cast.actor("administrator"))
+
+
+def test_by_a_proxy_names_are_the_proxys_to_find_and_local_addresses_are_refused_all_the_same(
+    settings: object, receiver: Receiver
+) -> None:
+    settings.CHANNELS_LOCAL = False  # type: ignore[attr-defined]
+    settings.CHANNELS_PROXY = receiver.url.removesuffix("/hook")  # type: ignore[attr-defined]
+    assert guard.post("http://only-the-proxy-knows.invalid/hook", b"{}", {}).status == 200
+    assert receiver.got[0].path == "http://only-the-proxy-knows.invalid/hook"
+    assert guard.post("http://169.254.169.254/", b"{}", {}).fault == "refused"
+    assert len(receiver.got) == 1
