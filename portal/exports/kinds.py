@@ -22,11 +22,12 @@ Make = Callable[[Asked, Actor], Table]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind: what it is called, the pages (names of addresses) that show it, and where its rows come from."""
+    """A kind: what it is called, the pages (names of addresses) that show it, its filters, and where its rows come from."""
 
     code: str
     title_msgid: str
     pages: tuple[str, ...]
+    known: tuple[str, ...]  # filters; what else stands in a page's address says only where in it one is
     settle: Settle
     table: Make
 
@@ -36,28 +37,24 @@ class Kind:
         return gettext(self.title_msgid)
 
 
+LEDGER = ("ledger", "ledger-department")
 KINDS: dict[str, Kind] = {
     kind.code: kind
     for kind in (
-        Kind(
-            "ledger-statement",
-            N_("Department statement"),
-            ("ledger", "ledger-department"),
-            ledger.settled,
-            ledger.statement,
-        ),
-        Kind("ledger-lines", N_("Journal lines"), ("ledger-lines",), ledger.settled_lines, ledger.lines),
-        Kind("runs", N_("Jobs"), ("jobs",), runs.settled, runs.runs),
-        Kind("usage", N_("Usage analysis"), ("usage",), others.settled_usage, others.usage),
+        Kind("ledger-statement", N_("Department statement"), LEDGER, ledger.KNOWN_BY, ledger.settled, ledger.statement),
+        Kind("ledger-lines", N_("Journal lines"), ("ledger-lines",), ledger.KNOWN, ledger.settled_lines, ledger.lines),
+        Kind("runs", N_("Jobs"), ("jobs",), runs.KNOWN, runs.settled, runs.runs),
+        Kind("usage", N_("Usage analysis"), ("usage",), others.USAGE, others.settled_usage, others.usage),
         Kind(
             "unattributed",
             N_("Unattributed accounts"),
             ("quality-unattributed",),
+            (),
             others.settled_unattributed,
             others.unattributed,
         ),
-        Kind("audit", N_("Audit trail"), ("audit",), others.settled_audit, others.audit),
-        Kind("nodes", N_("Nodes"), ("catalog",), others.settled_nodes, others.nodes),
+        Kind("audit", N_("Audit trail"), ("audit",), others.TRAIL, others.settled_audit, others.audit),
+        Kind("nodes", N_("Nodes"), ("catalog",), others.NODES, others.settled_nodes, others.nodes),
     )
 }
 _BY_PAGE = {page: kind for kind in KINDS.values() for page in kind.pages}
@@ -81,7 +78,5 @@ def of_page(address: str) -> tuple[Kind, Mapping[str, str]]:
     kind = _BY_PAGE.get(found.url_name or "") if found else None
     if found is None or kind is None:
         raise BadData(N_("There is nothing to export on this page."))
-    given = dict(parse_qsl(parts.query, keep_blank_values=True))
-    for name in ("format", "page", "cursor", "after", "sort"):
-        given.pop(name, None)
-    return kind, {**given, **{name: str(value) for name, value in found.kwargs.items()}}
+    given = dict(parse_qsl(parts.query, keep_blank_values=True)) | {k: str(v) for k, v in found.kwargs.items()}
+    return kind, {name: value for name, value in given.items() if name in kind.known}

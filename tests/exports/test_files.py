@@ -122,6 +122,12 @@ def test_a_small_file_comes_at_once_and_is_the_same(cast: Cast, made: Made) -> N
     assert {row[0] for row in sheet.iter_rows(min_row=2, values_only=True)} >= {"ada", "bob"}
 
 
+def test_where_in_a_page_one_is_does_not_matter_to_its_file(cast: Cast) -> None:
+    client = cast.client("operator")
+    for page in ("/catalog/?view=nodes&pool=train-h800&after=x", "/jobs/?from=2026-06-01&to=2026-06-30&cursor=x"):
+        assert client.post("/exports/", {"page": page, "format": "csv"}).status_code == 200, page
+
+
 def test_a_text_longer_than_a_cell_says_that_it_is_cut(folder: Path) -> None:
     cut = rules.shortened("x" * 40_000, " … (cut)")
     assert len(cut) == rules.CELL_CHARACTERS

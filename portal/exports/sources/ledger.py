@@ -25,6 +25,7 @@ from ..table import Column, Form, Table, Value
 from .asked import Asked, filters_in_words, only
 
 KNOWN = ("department", "period", *FILTERS)
+KNOWN_BY = (*KNOWN, "by")
 TITLES: dict[str, Promise] = {
     "gpu_hours": gettext_lazy("GPU time (GPU-hours)"),
     "card_hours": gettext_lazy("Whole cards (GPU-hours)"),
@@ -39,7 +40,7 @@ TITLES: dict[str, Promise] = {
 
 def settled(asked: Asked, actor: Actor) -> dict[str, str]:
     """With the month written out, and by what it is added up."""
-    found = {**only(asked, (*KNOWN, "by"))}
+    found = only(asked, KNOWN_BY)
     found.setdefault("period", latest_month())
     if "by" not in found:
         sees_some = actor.may("usage.view") or held_departments(actor, "usage.view")
@@ -48,8 +49,8 @@ def settled(asked: Asked, actor: Actor) -> dict[str, str]:
 
 
 def settled_lines(asked: Asked, actor: Actor) -> dict[str, str]:
-    """With the month written out; by what the page adds up does not matter to lines."""
-    return {"period": latest_month(), **only({k: v for k, v in asked.items() if k != "by"}, KNOWN)}
+    """With the month written out."""
+    return {"period": latest_month(), **only(asked, KNOWN)}
 
 
 def statement(asked: Asked, actor: Actor) -> Table:

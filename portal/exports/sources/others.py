@@ -29,13 +29,14 @@ from ..table import Column, Form, Table, Value
 from .asked import Asked, days, filters_in_words, only, zone
 
 FOUR = Decimal("0.0001")
+USAGE = ("from", "to", "by", *FILTERS)
 TRAIL = ("who", "action", "kind", "object", "from", "to")
 NODES = ("pool", "cluster", "model", "state", "domain", "q")
 
 
 def settled_usage(asked: Asked, actor: Actor) -> dict[str, str]:
     """With its days written out: those of the page where none are asked for."""
-    found = only({"by": "pool", **asked}, ("from", "to", "by", *FILTERS))
+    found = only({"by": "pool", **asked}, USAGE)
     first_on, last_on = days(asked)
     if not (asked.get("from") or asked.get("to")):
         first_on = last_on - timedelta(days=WINDOW_DAYS - 1)
@@ -74,7 +75,7 @@ def usage(asked: Asked, actor: Actor) -> Table:
 
 def settled_unattributed(asked: Asked, actor: Actor) -> dict[str, str]:
     """There is nothing to ask: it is all of it."""
-    return only({name: value for name, value in asked.items() if name != "after"}, ())
+    return only(asked, ())
 
 
 def unattributed(asked: Asked, actor: Actor) -> Table:
@@ -120,8 +121,8 @@ def unattributed(asked: Asked, actor: Actor) -> Table:
 
 
 def settled_audit(asked: Asked, actor: Actor) -> dict[str, str]:
-    """The search, without the place in its pages."""
-    return only({name: value.strip() for name, value in asked.items() if value.strip() and name != "before"}, TRAIL)
+    """The search; what is empty is open."""
+    return only({name: value.strip() for name, value in asked.items() if value.strip()}, TRAIL)
 
 
 def audit(asked: Asked, actor: Actor) -> Table:
@@ -178,9 +179,8 @@ def _day(text: str) -> date | None:
 
 
 def settled_nodes(asked: Asked, actor: Actor) -> dict[str, str]:
-    """The filters of the list; what else the page's address has does not matter to it."""
-    kept = {k: v for k, v in asked.items() if v and k not in {"view", "after", "period", "node"}}
-    return only(kept, NODES)
+    """The filters of the list; what is empty is open."""
+    return only({name: value for name, value in asked.items() if value}, NODES)
 
 
 def nodes(asked: Asked, actor: Actor) -> Table:

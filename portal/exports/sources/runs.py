@@ -34,12 +34,13 @@ COLUMNS = (
     Column("wait_hours", gettext_lazy("Wait (hours)"), Form.HOURS),
     Column("gpu_hours", gettext_lazy("GPU time in the days (GPU-hours)"), Form.HOURS),
 )
+KNOWN = ("from", "to", *FILTERS)
 FOUR = Decimal("0.0001")
 
 
 def settled(asked: Asked, actor: Actor) -> dict[str, str]:
     """With its days written out."""
-    return with_days(only({k: v for k, v in asked.items() if v or k in FILTERS}, ("from", "to", *FILTERS)))
+    return with_days(only({k: v for k, v in asked.items() if v or k in FILTERS}, KNOWN))
 
 
 def runs(asked: Asked, actor: Actor) -> Table:
