@@ -22,5 +22,5 @@ FROM line AS l
 JOIN usage_day AS u ON u.project = l.project AND u.pool = l.pool AND u.day BETWEEN %(first)s AND %(last)s
     AND (l.model IS NULL OR u.model = l.model)
     AND CASE WHEN l.level = 'normal' THEN u.qos <> ALL (l.others) ELSE u.qos = l.qos END
-GROUP BY l.id, u.day
+GROUP BY l.id, u.day HAVING sum(u.milligpu_seconds) > 0
 ORDER BY l.id, u.day

@@ -30,6 +30,7 @@ from governance.usage import actions as usage
 from portal.demo.company import TIME_ZONE
 from portal.demo.plan import DemoArguments, DemoPlan, generate
 from portal.embedded import demo_password
+from portal.management import demo_quotas
 from portal.management.terminal import TerminalCommand, a_day, steps_bar
 from portal.organisation.actions import load
 
@@ -120,6 +121,8 @@ class Making:
         for cluster, files in paths.items():
             self._import(cluster, files)
             self._meter(cluster)
+        with self._step(_("Quotas awarded")) as progress:
+            demo_quotas.give(self.plan, actor=self.actor, progress=progress)
         with self._step(_("Ledger posted")) as progress:
             ledger.post(actor=self.actor, progress=progress)
         self._mark(MADE)
