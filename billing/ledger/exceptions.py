@@ -13,7 +13,7 @@ from governance.access.actor import Actor
 from governance.catalogue.models import UNASSIGNED_POOL
 from governance.tenants.models import UNATTRIBUTED
 
-from .facts import FINER, facts_of, is_whole_months
+from .facts import FINER, facts_of, is_summed
 from .rules import Span
 from .statement import Exceptions, UnpricedDay
 
@@ -28,7 +28,7 @@ def of_period(query: Query, actor: Actor) -> Exceptions:
 
     where, given = reads.conditions(query, reads.FACT_COLUMNS, actor, "usage.view")
     names = {*query.dimensions, *query.filters}
-    by_month = is_whole_months(query.span, names)
+    by_month = is_summed(query.span, names)
     asked = OF_FACTS.format(day="NULL::date" if by_month else "day", facts=facts_of(query.span, names), where=where)
     marks = list(given)
     if actor.may("usage.view"):

@@ -8,8 +8,9 @@ from datetime import date, timedelta
 from .rules import Span
 
 #: What is not in the sums by month.
-FINER = frozenset({"day", "account", "user", "outcome"})
+FINER = frozenset({"day", "outcome"})
 
+KEYS = 'u.band, u.cluster, u.pool, u.model, u.account, u."user", u.project, u.qos'
 SUMS = "milligpu_seconds, cpu_seconds, node_seconds, wall_seconds, memory_mib_seconds, runs_started, runs_ended, unknown_gpu_runs"
 HOME = """
     JOIN project AS p ON p.code = u.project
@@ -43,38 +44,56 @@ BY_MONTH = f"""
     )
     SELECT x.*, coalesce(d.code, 'unattributed') AS department, x.milligpu_seconds * coalesce(c.factor, 1) AS card_milligpu_seconds
     FROM (
-        SELECT u.month AS day, u.band, u.cluster, u.pool, u.model, u.project, u.qos, {SUMS} FROM usage_month AS u
-        WHERE u.month BETWEEN '{{low}}' AND '{{high}}' AND u.project NOT IN (SELECT code FROM moved)
+        SELECT u.month AS day, {KEYS}, {SUMS} FROM usage_month AS u
+        WHERE u.month BETWEEN '{{first}}' AND '{{last}}' AND u.project NOT IN (SELECT code FROM moved)
             AND u.model NOT IN (SELECT code FROM refactored)
         UNION ALL
-        SELECT u.day, u.band, u.cluster, u.pool, u.model, u.project, u.qos, {SUMS} FROM usage_day AS u
+        SELECT u.day, {KEYS}, {SUMS} FROM usage_day AS u
+        WHERE (u.day BETWEEN '{{low}}' AND '{{before}}' OR u.day BETWEEN '{{behind}}' AND '{{high}}')
+            AND u.project NOT IN (SELECT code FROM moved) AND u.model NOT IN (SELECT code FROM refactored)
+        UNION ALL
+        SELECT u.day, {KEYS}, {SUMS} FROM usage_day AS u
         WHERE u.day BETWEEN '{{low}}' AND '{{high}}' AND u.project IN (SELECT code FROM moved)
         UNION ALL
-        SELECT u.day, u.band, u.cluster, u.pool, u.model, u.project, u.qos, {SUMS} FROM usage_day AS u
+        SELECT u.day, {KEYS}, {SUMS} FROM usage_day AS u
         WHERE u.day BETWEEN '{{low}}' AND '{{high}}' AND u.model IN (SELECT code FROM refactored)
             AND u.project NOT IN (SELECT code FROM moved) AND EXISTS (SELECT 1 FROM refactored)
     ) AS x {HOME.replace("u.", "x.").format(day="day")}
 """
 
 
-def is_whole_months(span: Span, names: Collection[str]) -> bool:
-    """Whether the span is of whole months, and none of the dimensions and filters named wants more than their sums."""
-    after = span.last_on + timedelta(days=1)
-    return span.first_on.day == 1 and after.day == 1 and not FINER & set(names)
+def whole_months(span: Span) -> Span | None:
+    """The whole months within the span, from the first day of the first to the last day of the last; None where there is none."""
+    low, high = span
+    first = low if low.day == 1 else date(low.year + low.month // 12, low.month % 12 + 1, 1)
+    after = high + timedelta(days=1)
+    last = after.replace(day=1) - timedelta(days=1)
+    return Span(first, last) if first < last else None
+
+
+def is_summed(span: Span, names: Collection[str]) -> bool:
+    """Whether months are read by their sums: the span has whole ones, and no dimension or filter named is finer."""
+    return whole_months(span) is not None and not FINER & set(names)
 
 
 def facts_of(span: Span, names: Collection[str]) -> str:
-    """A question for the facts of the days, with `department` and `card_milligpu_seconds`; it takes no parameters."""
+    """A question for the facts of the days, with `department` and `card_milligpu_seconds`; it takes no parameters.
+
+    The days before the first whole month and behind the last are read one by one.
+    """
     low, high = (_plain(day) for day in span)
-    if is_whole_months(span, names):
-        return BY_MONTH.format(low=low, high=high)
-    return BY_DAY.replace("%s AND %s", f"'{low}' AND '{high}'")
+    months = whole_months(span)
+    if months is None or not is_summed(span, names):
+        return BY_DAY.replace("%s AND %s", f"'{low}' AND '{high}'")
+    given = {"first": months.first_on, "last": months.last_on, "before": months.first_on - timedelta(days=1)}
+    given["behind"] = months.last_on + timedelta(days=1)
+    return BY_MONTH.format(low=low, high=high, **{name: _plain(day) for name, day in given.items()})
 
 
 def lines_of(span: Span, names: Collection[str]) -> str:
     """A question for what departments owe for use of these days, by the columns of a line; it takes no parameters."""
     low, high = (_plain(day) for day in span)
-    if is_whole_months(span, names):
+    if whole_months(span) == span and is_summed(span, names):
         return f"SELECT month AS used_on, * FROM line_month WHERE month BETWEEN '{low}' AND '{high}'"
     return f"SELECT * FROM line WHERE account_kind = 'department' AND used_on BETWEEN '{low}' AND '{high}'"
 

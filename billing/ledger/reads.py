@@ -147,18 +147,18 @@ def conditions(query: Query, columns: dict[str, str], actor: Actor, capability: 
 USED = """
     SELECT 'used' AS what, ARRAY[{facts}]::text[] AS key, sum(milligpu_seconds), sum(card_milligpu_seconds), sum(cpu_seconds),
         sum(node_seconds), sum(wall_seconds), sum(memory_mib_seconds), sum(runs_started), sum(runs_ended), NULL::numeric AS amount
-    FROM ({all_facts}) AS f WHERE {used} GROUP BY 2"""
+    FROM ({all_facts}) AS f WHERE {used} {by_facts}"""
 CHARGED = """
     UNION ALL SELECT 'posted', ARRAY[{lines}]::text[], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
-    FROM ({all_lines}) AS l WHERE {money} GROUP BY 2
+    FROM ({all_lines}) AS l WHERE {money} {by_lines}
     UNION ALL SELECT 'accrued', ARRAY[{lines}]::text[], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
     FROM accrued_line AS l JOIN ({open_days}) AS o (code, day, kept) ON o.code = l.cluster AND o.day = l.used_on AND o.kept
-    WHERE {money} GROUP BY 2
+    WHERE {money} {by_lines}
     UNION ALL SELECT CASE WHEN kept THEN 'open' ELSE 'changed' END, ARRAY[code, day::text], 0, 0, 0, 0, 0, 0, 0, 0, NULL
     FROM ({open_days}) AS o (code, day, kept)"""
 BY_MONTH = """
-    UNION ALL SELECT 'month', ARRAY[to_char(l.used_on, 'YYYY-MM')], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
-    FROM ({all_lines}) AS l WHERE {money} GROUP BY 2"""
+    UNION ALL SELECT 'month', ARRAY[l.used_on::text], 0, 0, 0, 0, 0, 0, 0, 0, sum(l.amount)
+    FROM ({all_lines}) AS l WHERE {money} GROUP BY l.used_on"""
 
 
 def _figures(
@@ -168,11 +168,20 @@ def _figures(
     used, of_facts = conditions(query, FACT_COLUMNS, actor, "usage.view")
     names = {*query.dimensions, *query.filters}
     keys = ", ".join(FACT_COLUMNS[d] for d in query.dimensions)
-    asked, given = USED.format(facts=keys, all_facts=facts_of(query.span, names), used=used), list(of_facts)
+    asked, given = (
+        USED.format(facts=keys, all_facts=facts_of(query.span, names), used=used, by_facts=_grouped(keys)),
+        list(of_facts),
+    )
     if with_money:
         money, of_lines = conditions(query, LINE_COLUMNS, actor, "money.view")
         keys = ", ".join(LINE_COLUMNS[d] for d in query.dimensions)
-        asked += CHARGED.format(lines=keys, money=money, open_days=accruals.OPEN, all_lines=lines_of(query.span, names))
+        asked += CHARGED.format(
+            lines=keys,
+            money=money,
+            open_days=accruals.OPEN,
+            all_lines=lines_of(query.span, names),
+            by_lines=_grouped(keys),
+        )
         given += [*of_lines, *query.span, *of_lines, *query.span]
         if months is not None:
             asked += BY_MONTH.format(money=money, all_lines=lines_of(months, names))
@@ -184,10 +193,15 @@ def _figures(
         if what in {"open", "changed"}:
             open_days.append(accruals.OpenDay(key[0], date.fromisoformat(key[1]), what == "open"))
         elif what == "month":
-            by_month[key[0]] = amount
+            by_month[key[0][:7]] = by_month.get(key[0][:7], Decimal(0)) + amount
         else:
             _add(rows.setdefault(tuple(key), Sums()), what, sums, amount)
     return rows, by_month, open_days
+
+
+def _grouped(keys: str) -> str:
+    """One row for each key; without keys one row, or none where there is nothing."""
+    return f"GROUP BY {keys}" if keys else "HAVING count(*) > 0"
 
 
 def _add(row: Sums, what: str, sums: list[Any], amount: Decimal) -> None:
@@ -377,7 +391,6 @@ def trial_balance(period: str, *, actor: Actor) -> list[Balance]:
     require(actor, "money.view")
     low, high = span_of(period)
     statement = """
-        SELECT l.account_kind, CASE l.account_kind WHEN 'department' THEN l.department ELSE l.pool END, count(*), sum(l.amount)
-        FROM line AS l JOIN entry AS e ON e.id = l.entry_id
-        WHERE e.period_id BETWEEN %s AND %s GROUP BY 1, 2 ORDER BY 1, 2"""
+        SELECT account_kind, code, sum(lines)::bigint, sum(amount) FROM booked_month
+        WHERE period BETWEEN %s AND %s GROUP BY 1, 2 ORDER BY 1, 2"""
     return [Balance(*row) for row in _rows(statement, [f"{low:%Y-%m}", f"{high:%Y-%m}"])]

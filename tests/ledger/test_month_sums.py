@@ -15,23 +15,25 @@ from tests.cast import EVERYBODY, Cast
 
 pytestmark = pytest.mark.django_db
 SUMS = "milligpu_seconds, cpu_seconds, node_seconds, wall_seconds, memory_mib_seconds, runs_started, runs_ended, unknown_gpu_runs"
-KEYS = "project, pool, model, qos, band, cluster"
-OWED = "project, department, pool, model, qos, band, cluster"
+KEYS = 'project, pool, model, qos, band, cluster, account, "user"'
+OWED = 'project, department, pool, model, qos, band, cluster, "user"'
 
 
 def differences() -> list[tuple[object, ...]]:
     """Rows of one telling that the other lacks."""
     sums = ", ".join(f"sum({name})::bigint" for name in SUMS.split(", "))
-    facts = (
-        f"SELECT date_trunc('month', day)::date, {KEYS}, count(*), {sums} FROM usage_day GROUP BY 1, 2, 3, 4, 5, 6, 7"
-    )
+    facts = f"SELECT date_trunc('month', day)::date, {KEYS}, count(*), {sums} FROM usage_day GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
     kept = f"SELECT month, {KEYS}, facts, {SUMS} FROM usage_month"
     lines = f"""SELECT date_trunc('month', used_on)::date, {OWED}, count(*), sum(amount) FROM line
-        WHERE account_kind = 'department' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"""
+        WHERE account_kind = 'department' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""
     owed = f"SELECT month, {OWED}, lines, amount FROM line_month"
     found = []
     with connection.cursor() as cursor:
-        for one, other in ((facts, kept), (kept, facts), (lines, owed), (owed, lines)):
+        booked = """SELECT e.period_id, l.account_kind, CASE l.account_kind WHEN 'department' THEN l.department ELSE l.pool END,
+            count(*), sum(l.amount) FROM line AS l JOIN entry AS e ON e.id = l.entry_id GROUP BY 1, 2, 3"""
+        balance = "SELECT period, account_kind, code, lines, amount FROM booked_month"
+        pairs = [(facts, kept), (lines, owed), (booked, balance)]
+        for one, other in pairs + [(other, one) for one, other in pairs]:
             cursor.execute(f"({one}) EXCEPT ({other})")
             found += cursor.fetchall()
     return found
@@ -56,7 +58,7 @@ def test_the_sums_follow_records_mappings_and_corrections(cast: Cast, tmp_path: 
 
 
 @pytest.mark.parametrize("who", EVERYBODY)
-@pytest.mark.parametrize("by", ["department", "project", "pool", "qos"])
+@pytest.mark.parametrize("by", ["department", "project", "user", "account"])
 def test_a_month_says_the_same_as_its_days(cast: Cast, who: str, by: str) -> None:
     same(cast.actor(who), by)
 
@@ -75,7 +77,7 @@ def same(actor: Actor, by: str) -> list[reads.Row]:
     """The rows of June, asked for as a month and as days."""
     month = reads.statement("2026-06", (by,), actor=actor)
     first, last = date(2026, 6, 1), date(2026, 6, 30)
-    # Together with the account, which sums by month do not have, then added up again.
+    # Together with the outcome, which sums by month do not have, then added up again.
     days = reads.statement(f"{first}..{last}", (by, "outcome"), actor=actor)
     sums: dict[str, int] = {}
     for row in days.rows:
@@ -85,4 +87,6 @@ def same(actor: Actor, by: str) -> list[reads.Row]:
     assert month.exceptions == reads.statement("2026-06", (by, "day"), actor=actor).exceptions
     by_day = reads.statement("2026-06", (by, "day"), actor=actor).total
     assert (month.total.amount, month.total.accrued) == (by_day.amount, by_day.accrued)
+    longer = "2026-05-20..2026-07-01"  # a whole month with days on both sides
+    assert reads.statement(longer, (by,), actor=actor).total == reads.statement(longer, (by, "day"), actor=actor).total
     return month.rows
