@@ -161,6 +161,8 @@ BOUNDS_TURNED = N_("%(where)s: “at_least” lies above “at_most”.")
 
 def faults(document: Any) -> list[BadData]:
     """Everything that is wrong with a document; nothing where it is sound."""
+    if "\\u0000" in json.dumps(document):  # no database keeps it
+        return [BadData(NO_FORM, where="policy", words="NUL")]
     formal = sorted(Draft202012Validator(SCHEMA).iter_errors(document), key=lambda one: [str(p) for p in one.path])
     if formal:
         return [

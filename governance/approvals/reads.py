@@ -73,7 +73,8 @@ def _maybe_mine(actor: Actor, deputises: list[int]) -> list[Stage]:
     for role in roles:
         by_role |= Q(escalate__startswith=f"{role}@")
     rows = Stage.objects.filter(by_role, is_open=True, ask__in=Ask.objects.visible_to(actor).values("pk"))
-    return list(rows.select_related("ask", "ask__project", "pool").order_by("due_at", "pk").distinct())
+    rows = rows.select_related("ask", "ask__project", "ask__asked_by", "ask__policy", "pool")
+    return list(rows.order_by("due_at", "pk").distinct())
 
 
 def home_names(projects: Iterable[int]) -> dict[int, str]:
