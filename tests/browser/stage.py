@@ -57,6 +57,7 @@ def _people(folder: Path) -> dict[str, str]:
         person.save(update_fields=["password"])
         found[name] = _session(person)
     _today(folder)
+    _limits()
     return found
 
 
@@ -102,6 +103,40 @@ def _today(folder: Path) -> None:
     ]
     books.bring(folder, rows, observed_at="2026-07-02T00:00")
     books.settle()
+
+
+def _limits() -> None:
+    """Limits in every state, a difference of each kind and what was told, as a round on a scheduler leaves them."""
+    from datetime import UTC, datetime, timedelta
+
+    from governance.catalogue.models import Cluster
+    from governance.quotas.enforcement import models, rules, settling
+
+    now, cluster = datetime.now(UTC), Cluster.objects.get(code="bj")
+    findings = [
+        ["usage_decays", "info", {"half_life": "7-0", "reset": "NONE"}],
+        ["may_set_limits", "ok", {"login": "p"}],
+    ]
+    models.EnforcedCluster.objects.create(
+        cluster=cluster, is_on=True, changed_at=now, changed_by="operator", findings=findings, checked_at=now, read_at=now,
+        limits=8, foreign_limits=2, refused={"Q-000001": ["shared_account", {"accounts": "common"}]},
+    )  # fmt: skip
+    command = "sacctmgr -i -Q modify qos where name=sy.ocr.train-h800 set GrpTRES=gres/gpu=16,gres/gpu:h800=16"
+    order = models.LimitOrder.objects.create(cluster=cluster, command=command, exit_code=1, answer="No", fault="failed")
+    words = {"draining": (settling.OVER, {"over": 12}), "dry": (settling.DRY_RUN, {})}
+    for state in models.STATES:
+        said, params = words.get(state, ("", {}))
+        models.EnforcedLimit.objects.create(
+            cluster=cluster, kind="qos", name=f"sy.ocr.{state}", project="ocr", quotas=["Q-000001"], state=state,
+            wanted={"GrpTRES:gres/gpu": 16, "MinTRES:gres/gpu:h800": 1}, wanted_at=now, seen={"GrpTRES:gres/gpu": 28},
+            seen_at=now, told=order, told_at=now, used={"gres/gpu": 28}, words=said, words_params=params,
+            clear_at=now + timedelta(hours=2) if state == "draining" else None,
+        )  # fmt: skip
+    for kind in rules.DRIFTS:
+        models.LimitDrift.objects.create(
+            cluster=cluster, kind="account", name=f"by-hand-{kind}", drift=kind, project="ocr", changed_by="root",
+            changed_at=now, differs={"GrpTRES:gres/gpu": [16, 40]}, first_at=now, last_at=now,
+        )  # fmt: skip
 
 
 if __name__ == "__main__":
