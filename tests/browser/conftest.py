@@ -117,7 +117,7 @@ def look(chromium: Browser, stage: Stage) -> Iterator[Callable[..., Page]]:
         )
         context.add_cookies([{"name": name, "value": value, "url": stage.address} for name, value in cookies.items()])
         opened.append(context)
-        context.set_default_timeout(8_000)
+        context.set_default_timeout(20_000)
         page = context.new_page()
         page.complaints = complaints = []  # type: ignore[attr-defined]
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
