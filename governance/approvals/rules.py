@@ -68,24 +68,24 @@ MOVES: dict[str, Mapping[State, State]] = {
 #: Moves that need the version of the ask that was looked at, and raise it.
 DECIDING = frozenset({"approve", "return", "reject"})
 
-STATE_WORDS: dict[State, str] = {
-    State.DRAFT: N_("a draft"),
-    State.SUBMITTED: N_("submitted"),
-    State.IN_REVIEW: N_("in review"),
-    State.RETURNED: N_("returned to its author"),
-    State.APPROVED: N_("approved"),
-    State.REJECTED: N_("rejected"),
-    State.WITHDRAWN: N_("withdrawn"),
-    State.EXPIRED: N_("expired"),
+#: Why a move is not possible in a state.
+NOT_NOW: dict[State, str] = {
+    State.DRAFT: N_("The ask %(number)s is a draft: its author submits it first."),
+    State.SUBMITTED: N_("The ask %(number)s waits to be decided: this is not possible now."),
+    State.IN_REVIEW: N_("The ask %(number)s is in review: this is not possible now."),
+    State.RETURNED: N_("The ask %(number)s was returned to its author: it is decided once it is submitted again."),
+    State.APPROVED: N_("The ask %(number)s is approved already."),
+    State.REJECTED: N_("The ask %(number)s is rejected already."),
+    State.WITHDRAWN: N_("The ask %(number)s was withdrawn: there is nothing left to do on it."),
+    State.EXPIRED: N_("The ask %(number)s has expired: there is nothing left to do on it. Copy it to ask once more."),
 }
-NOT_NOW = N_("The ask %(number)s is “%(state)s” by now: “%(move)s” is not possible any more.")
 
 
 def after(state: str, move: str, *, number: str) -> State:
     """The state after a move. Raises NotTheMoment where the state does not allow it."""
     found = MOVES[move].get(State(state))
     if found is None:
-        raise NotTheMoment(NOT_NOW, number=number, state=state, move=move)
+        raise NotTheMoment(NOT_NOW[State(state)], number=number)
     return found
 
 
