@@ -34,7 +34,8 @@ def test_the_whole_bench_runs_and_has_a_figure_for_everything() -> None:
     for part, whats in WHATS.items():
         found = [figure["what"].strip() for figure in figures if figure["part"] == part]
         assert [what for what in whats if not any(text.startswith(what) for text in found)] == []
-    assert all(figure["seconds"] > 0 for figure in figures if figure["part"] != "import")
+    took = [figure for figure in figures if figure["part"] != "import" and "waiting" not in figure["what"]]
+    assert all(figure["seconds"] > 0 for figure in took)
     assert sum(figure["goal"] != "" for figure in figures) >= 6
     assert [figure["rows"] for figure in figures if figure["what"] == "import"] == [2000]
 
