@@ -138,11 +138,11 @@ def _standing(project: Project, pool: Pool, gpus: int, first_on: date, end_on: d
     """A project's normal quota of a pool, and what is particular about it."""
     hours = gpus * 24 * 30 if project.code in METERED else None
     made = Held(
-        project.code, pool.code, "normal", gpus, gpus + max(gpus // 2, 4), first_on, end_on + timedelta(days=120), hours
+        project.code, pool.code, "normal", gpus, _ceiling(gpus, pool), first_on, end_on + timedelta(days=120), hours
     )
     place = (project.code, pool.code)
     if place == GENEROUS:
-        return replace(made, guaranteed=gpus * 3, ceiling=gpus * 3)
+        return replace(made, guaranteed=gpus * 3, ceiling=max(gpus * 3, made.ceiling))
     if place == ENDING:
         return replace(made, to_on=end_on + timedelta(days=10))
     if place == IN_GRACE:
@@ -152,6 +152,11 @@ def _standing(project: Project, pool: Pool, gpus: int, first_on: date, end_on: d
     if place == RAISED:
         return replace(made, raised_from=max(1, gpus // 2))
     return made
+
+
+def _ceiling(gpus: int, pool: Pool) -> int:
+    """What it may use where the pool has it free: the invented jobs know of no quota."""
+    return max(gpus, min(max(8, gpus * 5), pool.total_cards // 2))
 
 
 def _rounded(gpus: int) -> int:
