@@ -22,6 +22,7 @@ from governance.errors import N_, BadData
 from governance.tenants.models import Project, day_of_today, held_departments
 
 from . import listing, outlook, reads, rules, shown, using, wording
+from .enforcement.reads import standing_for
 from .models import Quota
 from .moves import moves_of
 from .reach import pool_seen, see_quotas, sees_names
@@ -97,6 +98,7 @@ def quota_page(request: HttpRequest, line: Quota, actor: Actor, day: date) -> Ht
         "crumbs": [*crumbs(linked=True), {"label": line.number}],
         "row": row,
         "line": line,
+        "standing": standing_for(actor, line, day),
         "day": day,
         "pauses": [pause for pause in line.pauses.all() if pause.to_on is None or pause.to_on > day],
         "lines": [

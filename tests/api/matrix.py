@@ -150,7 +150,7 @@ MATRIX += [
     ("api-quotas", f"{V1}/quotas", "post", managing(422)),
     *(
         (f"api-quota{what and '-'}{what}", f"{V1}/quotas/Q-000001{what and '/'}{what}", "get", only(set()))
-        for what in ("", "history", "use")
+        for what in ("", "history", "use", "enforcement")
     ),
     *(
         (f"api-quota-{verb}", f"{V1}/quotas/Q-000001/{verb}", "post", only(set()))

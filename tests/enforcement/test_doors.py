@@ -213,3 +213,45 @@ def test_the_state_of_many_quotas_is_few_questions(cast: Cast, django_assert_max
     carried(quota)
     with django_assert_max_num_queries(5):
         assert reads.standing_of([quota.number, "Q-999999"]).keys() == {quota.number}
+
+
+@pytest.mark.parametrize(
+    ("who", "status", "sees_answer"),
+    [
+        ("member", 200, False),
+        ("operator", 200, True),
+        ("auditor", 200, True),
+        ("outsider", 404, False),
+        ("former", 404, False),
+    ],
+)
+def test_who_sees_a_quota_sees_how_it_stands_and_operations_see_the_answer(
+    cast: Cast, who: str, status: int, sees_answer: bool
+) -> None:
+    quota = award()
+    opted_in()
+    order = LimitOrder.objects.create(cluster=live(), command="sacctmgr x", exit_code=1, answer="rank", fault="failed")
+    carried(
+        quota,
+        "failed",
+        words="Slurm did not take it: %(answer)s",
+        words_params={"answer": "rank"},
+        told=order,
+        told_at=NOW,
+    )
+    page = cast.client(who).get(f"/quotas/{quota.number}/")
+    door = cast.client(who).get(f"/api/v1/quotas/{quota.number}/enforcement")
+    assert (page.status_code, door.status_code) == (status, status)
+    if status == 200:
+        assert door.json()["state"] == "failed"
+        assert "Not taken" in page.content.decode()
+        for text in (page.content.decode(), str(door.json())):
+            assert ("sacctmgr x" in text) is sees_answer  # another project's name may stand in it
+
+
+def test_a_quota_that_is_ahead_stands_in_no_scheduler_yet(cast: Cast) -> None:
+    later = today(installation()) + timedelta(days=3)
+    quota = quotas.award(Terms("ocr", "train-h800", 0, 8, later), actor=MACHINE)
+    live()
+    assert cast.client("operator").get(f"/api/v1/quotas/{quota.number}/enforcement").status_code == 404
+    assert "In the scheduler" not in cast.client("operator").get(f"/quotas/{quota.number}/").content.decode()

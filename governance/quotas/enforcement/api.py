@@ -13,9 +13,11 @@ from governance.catalogue.models import Cluster
 from governance.doors.door import ListDoor, OneDoor, WriteDoor
 from governance.doors.query import Paged
 from governance.errors import N_, NotFound
+from governance.tenants.models import day_of_today
 from governance.usage.ops.words import Said
 from governance.work.api import see_operations
 
+from ..reads import quota_of
 from . import actions, reads, words
 from .models import EnforcedLimit, LimitDrift, LimitOrder
 
@@ -81,6 +83,48 @@ class DesiredDoor(_OfCluster, OneDoor):
     def one(self, actor: Actor, asked: dict[str, Any], **where: Any) -> dict[str, Any]:
         """As of the last round."""
         return reads.desired_document(_cluster(where))
+
+
+class StandingOut(serializers.Serializer[Any]):
+    """How a quota stands in its scheduler."""
+
+    state = serializers.ChoiceField(choices=list(words.STATES))
+    says = serializers.CharField()
+    note = serializers.CharField()
+    cluster = serializers.CharField()
+    wanted_at = serializers.DateTimeField(allow_null=True)
+    told_at = serializers.DateTimeField(allow_null=True)
+    command = serializers.CharField(help_text=_("For those who see operations."))
+    answer = serializers.CharField(help_text=_("For those who see operations."))
+    held_at = serializers.DateTimeField(allow_null=True, help_text=_("Since when it holds."))
+    seen_at = serializers.DateTimeField(allow_null=True)
+    next_at = serializers.DateTimeField(allow_null=True)
+    clear_at = serializers.DateTimeField(
+        allow_null=True, help_text=_("Over and draining: when it is clear at the latest; null where nobody can tell.")
+    )
+
+
+class StandingDoor(OneDoor):
+    """How one quota stands."""
+
+    name = "api-quota-enforcement"
+    title = _("A quota in its scheduler")
+    says = _(
+        "Whether it holds there: wanted, told and seen, each with its time. 404 while it is not in force,"
+        " or where there is no scheduler."
+    )
+    out = StandingOut
+
+    def see(self, actor: Actor, **where: Any) -> None:
+        """Whoever sees the quota."""
+        quota_of(where["quota"], actor)
+
+    def one(self, actor: Actor, asked: dict[str, Any], **where: Any) -> reads.Standing:
+        """As on its page."""
+        found = reads.standing_for(actor, quota_of(where["quota"], actor), day_of_today())
+        if found is None:
+            raise NotFound(N_("The quota “%(number)s” stands in no scheduler today."), number=where["quota"])
+        return found
 
 
 class LimitRow(serializers.Serializer[Any]):

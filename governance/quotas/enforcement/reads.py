@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
+from governance.access.actor import Actor
 from governance.catalogue.models import AcceleratorModel, Cluster
 from governance.catalogue.reads import installation, today
 from governance.schedulers.limits import ACCOUNT, QOS, USER
@@ -17,11 +19,13 @@ from governance.usage.ops.words import Tone
 from governance.work import reads as work_reads
 from governance.work.models import FAILED, WorkItem
 
+from .. import rules as quota_rules
 from ..models import Quota
 from . import rules, words
 from .actions import ENFORCE
 from .lines import lines_of
 from .models import DRAINING, IN_FORCE, EnforcedCluster, EnforcedLimit, LimitDrift, LimitOrder
+from .models import FAILED as FAILED_LIMIT
 from .rules import CARD
 
 FORMAT = 1  # of the desired state
@@ -80,6 +84,20 @@ def standing_of(numbers: Iterable[str]) -> dict[str, Standing]:
         number: _standing(number, cluster, setups.get(cluster.pk), limits.get(number, []), due.get(cluster.code))
         for number, cluster in lines.items()
     }
+
+
+def standing_for(actor: Actor, line: Quota, day: date) -> Standing | None:
+    """How a line stands, for somebody who sees it; None of a line that is not in force, or where there is no scheduler.
+
+    Commands and answers may name others' objects: those are shown to whoever sees operations.
+    """
+    if line.state_on(day) not in (quota_rules.ACTIVE, quota_rules.SUSPENDED, quota_rules.GRACE):
+        return None
+    found = standing_of([line.number]).get(line.number)
+    if found is None or actor.may("operations.view"):
+        return found
+    says = _(words.FAILED_THERE) if found.state == FAILED_LIMIT else found.says
+    return replace(found, command="", answer="", says=says)
 
 
 def _standing(

@@ -48,6 +48,7 @@ KINDS: dict[str, str | Promise] = {
     USER: gettext_lazy("user"),
 }
 UNKNOWN = (N_("The scheduler cannot be asked: %(words)s"), N_("Test the cluster's connection first."))
+FAILED_THERE = N_("The scheduler did not take it. Platform operations see its answer, and it is tried again.")
 NO_LIMIT = gettext_lazy("no limit")
 
 
