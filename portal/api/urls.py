@@ -13,6 +13,7 @@ from governance.audit import api as audit
 from governance.catalogue import api as catalogue
 from governance.doors.door import Door
 from governance.notices import api as notices
+from governance.notices import channel_api as channels
 from governance.quotas import api as quotas
 from governance.quotas import pool_api as offered
 from governance.quotas import terms_api as terms
@@ -90,13 +91,13 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("notices/read", notices.ReadDoor),
     ("notice-preferences", notices.WaysDoor),
     ("events", notices.EventsDoor),
-    ("channels", notices.ChannelsDoor),
-    ("channels/<int:number>", notices.ChannelDoor),
-    ("channels/<int:number>/remove", notices.RemoveDoor),
-    ("channels/<int:number>/secret", notices.SecretDoor),
-    ("channels/<int:number>/test", notices.TestDoor),
-    ("channels/<int:number>/deliveries", notices.DeliveriesDoor),
-    ("deliveries/<int:number>/again", notices.AgainDoor),
+    ("channels", channels.ChannelsDoor),
+    ("channels/<int:number>", channels.ChannelDoor),
+    ("channels/<int:number>/remove", channels.RemoveDoor),
+    ("channels/<int:number>/secret", channels.SecretDoor),
+    ("channels/<int:number>/test", channels.TestDoor),
+    ("channels/<int:number>/deliveries", channels.DeliveriesDoor),
+    ("deliveries/<int:number>/again", channels.AgainDoor),
     ("site-profile", profile.ProfileDoor),
     ("asks", asks.AsksDoor),
     ("asks/to-decide", asks.ToDecideDoor),
