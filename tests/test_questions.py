@@ -36,6 +36,7 @@ MORE = [
     f"/ledger/vision/{PERIOD}/?by=user&project=ocr&pool=train-h800",
     f"/ledger/vision/{PERIOD}/lines/?project=ocr&pool=train-h800",
     "/ledger/",
+    f"/usage/?{JUNE}&by=project",
     f"/usage/?{JUNE}&by=project&department=vision&pool=train-h800",
     "/projects/?q=o&department=vision",
     "/people/?q=a&role=member",

@@ -112,7 +112,8 @@ class _Asked:
             **{name: self.filters[name] for name in COLUMNS if name in self.filters},
         )
         if claimed := self._partitions():
-            rows = rows.filter(partition__in=claimed)
+            (cluster, patterns), *_rest = claimed.items()  # a pool is of one cluster
+            rows = rows.filter(cluster=cluster, partition__in=patterns)
         if self._wants_facts():
             accounts, users = self._of_facts()
             self.shared.accounts = accounts
@@ -181,11 +182,15 @@ class _Asked:
             code for code, spans in homes.items() if any(home in wanted and touches(span) for span, home in spans)
         )
 
-    def _partitions(self) -> list[str]:
-        """The partitions that the pool asked for claims on any day; none where it claims by a pattern, or no pool is asked for."""
+    def _partitions(self) -> dict[int, list[str]]:
+        """The cluster of the pool asked for and the partitions that it claims on any day; nothing where it claims by a pattern."""
         pool = self.filters.get("pool", UNASSIGNED_POOL)
         if pool == UNASSIGNED_POOL:
-            return []
-        claims = [claim for claims in self.shared.catalogue().claims.values() for _, claim in claims]
-        patterns = {claim.pattern for claim in claims if claim.pool == pool}
-        return [] if any(is_glob(pattern) for pattern in patterns) else sorted(patterns)
+            return {}
+        claims = self.shared.catalogue().claims.items()
+        found = {cluster: {one.pattern for _, one in of if one.pool == pool} for cluster, of in claims}
+        return {
+            cluster: sorted(patterns)
+            for cluster, patterns in found.items()
+            if patterns and not any(is_glob(pattern) for pattern in patterns)
+        }

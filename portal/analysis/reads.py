@@ -10,18 +10,19 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import connection
+from django.db.models import OuterRef, Subquery
 
 from billing.ledger import scope
 from billing.ledger.reads import FACT_COLUMNS, FACTS, Query, conditions
 from billing.ledger.rules import Span
 from governance.access.actor import Actor
+from governance.access.named import in_language
 from governance.catalogue.history import holds
-from governance.catalogue.models import UNASSIGNED_POOL
-from governance.catalogue.rules import best_claims
+from governance.catalogue.models import UNASSIGNED_POOL, Pool
+from governance.catalogue.rules import Claim, best_claims
 from governance.tenants.models import UNATTRIBUTED, AccountMapping, Placement
 from governance.tenants.rules import Mapping, Owners
 from governance.usage.rules import day_bounds
-from portal.quality.reads import claims
 
 from .rules import Started
 
@@ -41,15 +42,20 @@ HOURS = """
     ORDER BY 1, 2, 3"""
 
 #: Runs that started in the days; where not everything is the reader's, those whose account, user and QoS have facts of that day
-#: within reach. One job in `every` is read, by a digest of its id, so that asking again answers the same.
+#: within reach. Of many runs those of one job in EVERY are read, by a digest of its id, so that asking again answers the same;
+#: these have an index of their own.
 RUNS = """
-    SELECT c.code, r.partition, r.gpu_milli, r.start_at,
-        extract(epoch FROM r.start_at - greatest(r.submit_at, coalesce(r.eligible_at, r.submit_at)))::float8
-    FROM run AS r JOIN cluster AS c ON c.id = r.cluster_id {join}
-    WHERE r.start_at >= %s AND r.start_at < %s AND r.submit_at < %s
-        AND r.submit_at >= coalesce((SELECT min(month) FROM run_span WHERE max_stop_at >= %s), 'infinity'::date)
-        AND mod(abs(hashtext(r.job_id)::bigint), %s) = 0
+    WITH picked AS MATERIALIZED (
+        SELECT r.cluster_id, r.account, r."user", r.qos, r.partition, r.gpu_milli, r.start_at,
+            extract(epoch FROM r.start_at - greatest(r.submit_at, coalesce(r.eligible_at, r.submit_at)))::float8 AS wait
+        FROM run AS r
+        WHERE r.start_at >= %s AND r.start_at < %s AND r.submit_at < %s
+            AND r.submit_at >= coalesce((SELECT min(month) FROM run_span WHERE max_stop_at >= %s), 'infinity'::date) {picked}
+    )
+    SELECT c.code, r.partition, r.gpu_milli, r.start_at, r.wait FROM picked AS r JOIN cluster AS c ON c.id = r.cluster_id {join}
     LIMIT %s"""
+EVERY = 64
+PICKED = "AND mod(abs(hashtext(r.job_id)::bigint), {every}) = 0"
 WITHIN = """
     JOIN (SELECT DISTINCT f.day, f.cluster, f.account, f."user", f.qos FROM ({facts}) AS f WHERE {where} AND f.runs_started > 0) AS k
         ON (k.cluster, k.account, k."user", k.qos, k.day)
@@ -126,6 +132,7 @@ class Sample:
     runs: list[Started]
     every: int
     pending: int
+    pool_names: dict[str, str]
 
 
 def query_of(first_on: date, last_on: date, by: str, filters: dict[str, str], actor: Actor) -> Query:
@@ -156,21 +163,22 @@ def use(query: Query, *, actor: Actor, series: int = SERIES) -> Use:
 
 
 def sample(query: Query, started: int, zone: ZoneInfo, *, actor: Actor) -> Sample:
-    """Runs that started in the last days of the window, at most about SAMPLE of them; `started` is how many there were."""
+    """Runs that started in the last days of the window, all of them up to SAMPLE, else one in EVERY; `started` is how many there were."""
     last_on = query.span.last_on
     first_on = max(query.span.first_on, last_on - timedelta(days=RUN_DAYS - 1))
     narrowed = query._replace(span=Span(first_on, last_on))
-    every = max(-(-started // SAMPLE), 1)
+    every = EVERY if started > SAMPLE else 1
     low, high = day_bounds(first_on, zone)[0], day_bounds(last_on, zone)[1]
     join, given = _within(narrowed, zone, actor)
-    rows = _rows(RUNS.format(join=join), [*given, low, high, high, low, every, 2 * SAMPLE])
+    asked = RUNS.format(join=join, picked=PICKED.format(every=every) if every > 1 else "")
+    rows = _rows(asked, [low, high, high, low, *given, 4 * SAMPLE])
     pools = _Pools(last_on)
     runs = []
     for cluster, partition, milli, start_at, wait in rows:
         pool = pools.of(cluster, partition)
         if query.filters.get("pool", pool) == pool:
             runs.append(Started(pool, None if milli is None else -(-milli // 1000), start_at, wait))
-    return Sample(first_on, last_on, runs, every, _pending(narrowed, zone, actor))
+    return Sample(first_on, last_on, runs, every, _pending(narrowed, zone, actor), pools.names)
 
 
 def _within(query: Query, zone: ZoneInfo, actor: Actor) -> tuple[str, list[Any]]:
@@ -182,13 +190,24 @@ def _within(query: Query, zone: ZoneInfo, actor: Actor) -> tuple[str, list[Any]]
 
 
 class _Pools:
-    """The pool of a cluster's partition; pools that share one are told together."""
+    """The pool of a cluster's partition, and what pools are called, by one question; pools that share a partition are told together."""
 
     def __init__(self, day: date) -> None:
+        self.names: dict[str, str] = {}
         self._claims: dict[str, list[Any]] = {}
-        for span, cluster, claim in claims():
-            if holds(span, day):
-                self._claims.setdefault(cluster, []).append(claim)
+        rows = Pool.objects.values_list(
+            "code",
+            "name_zh",
+            "name_en",
+            "cluster__code",
+            "partitions__pattern",
+            "partitions__from_on",
+            "partitions__to_on",
+        )
+        for code, zh, en, cluster, pattern, low, high in rows:
+            self.names[code] = in_language(zh, en) or code
+            if pattern is not None and holds((low, high), day):
+                self._claims.setdefault(cluster or "", []).append(Claim(pattern, code, frozenset()))
         self._known: dict[tuple[str, str], str] = {}
 
     def of(self, cluster: str, partition: str) -> str:
@@ -208,8 +227,7 @@ def _pending(query: Query, zone: ZoneInfo, actor: Actor) -> int:
     if not rows or (reach.everything and query.departments is None and "project" not in query.filters):
         return sum(int(count) for *_, count in rows)
     day = query.span.last_on
-    homes = dict(Placement.objects.on(day).values_list("project__code", "department__code"))
-    owners = _owners(day)
+    owners, homes = _owners(day)
     found = 0
     for cluster, account, user, qos, count in rows:
         project = owners[cluster].project(account, user, qos) if cluster in owners else UNATTRIBUTED
@@ -221,12 +239,17 @@ def _pending(query: Query, zone: ZoneInfo, actor: Actor) -> int:
     return found
 
 
-def _owners(day: date) -> dict[str, Owners]:
-    rows = AccountMapping.objects.on(day).values_list("cluster__code", "account", "user", "qos", "project__code")
+def _owners(day: date) -> tuple[dict[str, Owners], dict[str, str]]:
+    """Whose the accounts of each cluster are on a day, and where those projects are at home, by one question."""
+    home = Placement.objects.on(day).filter(project=OuterRef("project")).values("department__code")[:1]
+    rows = AccountMapping.objects.on(day).annotate(home=Subquery(home))
     by_cluster: dict[str, list[Mapping]] = {}
-    for cluster, *rest in rows:
+    homes: dict[str, str] = {}
+    for cluster, *rest, at_home in rows.values_list("cluster__code", "account", "user", "qos", "project__code", "home"):
         by_cluster.setdefault(cluster, []).append(Mapping(*rest))
-    return {cluster: Owners(mappings) for cluster, mappings in by_cluster.items()}
+        if at_home:
+            homes[rest[3]] = at_home
+    return {cluster: Owners(mappings) for cluster, mappings in by_cluster.items()}, homes
 
 
 def _rows(statement: str, given: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -19,7 +19,6 @@ from django.views.decorators.http import require_GET
 
 from billing.ledger.pages import SPECIAL, WORDS
 from governance.access.actor import Actor
-from governance.catalogue.models import Pool
 from governance.catalogue.reads import installation
 from governance.errors import N_, BadData
 from governance.tenants.models import Project
@@ -78,7 +77,7 @@ def usage(request: HttpRequest) -> HttpResponse:
     found = reads.use(query, actor=actor)
     if found.outcomes:
         sample = reads.sample(query, sum(one.runs_started for one in found.days), zone, actor=actor)
-        pools = {pool.code: pool.name for pool in Pool.objects.all()}
+        pools = sample.pool_names
         names = _names(by, found.keys, pools)
         context |= (
             _hours(found, names, by) | _waits(sample, pools) | _week(sample, zone) | {"definitions": _definitions()}
