@@ -52,8 +52,8 @@ def of_period(query: Query, actor: Actor) -> Exceptions:
         columns = [list(column) for column in zip(*lacking, strict=True)]
         days = sorted(set().union(*lacking.values()))
         asked = OF_FACTS.format(day="day", facts=facts_of(query.span, FINER), where=f"{where} AND {OF_KEYS}")
-        for _what, day, *key, quantity, _unknown in _rows(asked + IN_ORDER, [*given, days, *columns]):
-            unpriced.look(day, *key, int(quantity))
+        for _what, day, pool, model, qos, band, quantity, _unknown in _rows(asked + IN_ORDER, [*given, days, *columns]):
+            unpriced.look(day, pool, model, qos, band, int(quantity))
     found.unpriced_days = unpriced.days()
     return found
 

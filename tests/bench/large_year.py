@@ -73,7 +73,13 @@ def document() -> dict[str, Any]:
 def make_runs(runs: int) -> None:
     """Runs spread evenly over the year, with a few hours of wait and of run each; the last ones still run or wait."""
     make_partitions(sorted({(BEGIN + timedelta(days=n)).date().replace(day=1) for n in range(366)}))
-    given = {"runs": runs, "begin": BEGIN, "end": END, "step": (END - BEGIN).total_seconds() / runs, "users": USERS}
+    given: dict[str, Any] = {
+        "runs": runs,
+        "begin": BEGIN,
+        "end": END,
+        "step": (END - BEGIN).total_seconds() / runs,
+        "users": USERS,
+    }
     with connection.cursor() as cursor:
         cursor.execute("SELECT setseed(0.5)")
         cursor.execute(OWNERS)
