@@ -287,7 +287,7 @@ def _terms(
     )
 
 
-def offerings_seen(actor: Actor, day: date) -> list[Offering]:
+def offerings_seen(actor: Actor, day: date) -> list[Any]:
     """Offerings of a day that the actor may know of, by pool and level: those open to projects they may ask or see quotas for, all of
     the pools they keep, all where they see the whole site. `is_kept`, and
     `shown_departments`, the names of those it is bound to: for its keepers.

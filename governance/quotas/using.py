@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import connection
@@ -88,7 +89,12 @@ def _day_before(at: datetime, zone: ZoneInfo) -> date:
 
 def by_day(lines: Iterable[int], first_on: date, last_on: date) -> dict[int, list[DayOfUse]]:
     """By line (id): the days of [first_on, last_on] on which something was used, in order. One question."""
-    given = {"lines": list(lines), "first": first_on, "last": last_on, "levels_on": min(last_on, day_of_today())}
+    given: dict[str, Any] = {
+        "lines": list(lines),
+        "first": first_on,
+        "last": last_on,
+        "levels_on": min(last_on, day_of_today()),
+    }
     found: dict[int, list[DayOfUse]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(USE_BY_DAY, given)

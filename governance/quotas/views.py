@@ -28,7 +28,7 @@ from .moves import moves_of
 from .reach import pool_seen, see_quotas, sees_names
 
 LIST = "quotas"
-LISTED = 100
+LISTED = 50
 CHART_DAYS = 90
 LENT_DAYS = 7
 STATES = (listing.STANDING, *rules.STATES, "all")

@@ -129,4 +129,5 @@ def _displaced(terms: QueueTerms, all_terms: Sequence[QueueTerms]) -> list[str]:
 
 
 def _listed(words: Sequence[str]) -> str:
-    return _(", ").join(words)
+    """One level, or two: there is no third beside the one that is spoken of."""
+    return words[0] if len(words) == 1 else _("%(first)s and %(second)s") % {"first": words[0], "second": words[1]}

@@ -75,10 +75,16 @@ def _award(line: quotas.Held, pool: Pool, home: int | None, middle: date, actor:
         level=line.level,
         gpu_hours=line.gpu_hours,
     )
-    made = actions.award(terms, actor=actor, note="half-year plan")
+    made = actions.award(terms, actor=actor, note="半年计划 · half-year plan")
     if first < gpus:
-        made = actions.change(made.number, on=middle, guaranteed_gpus=gpus, actor=actor, note="raised after the review")
+        made = actions.change(
+            made.number, on=middle, guaranteed_gpus=gpus, actor=actor, note="复核后提高 · raised after the review"
+        )
     if line.suspended_on:
         actions.suspend(
-            made.number, from_on=line.suspended_on, to_on=None, reason="acceptance of new nodes", actor=actor
+            made.number,
+            from_on=line.suspended_on,
+            to_on=None,
+            reason="新节点验收 · acceptance of new nodes",
+            actor=actor,
         )

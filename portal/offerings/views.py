@@ -36,6 +36,12 @@ class Shown:
     prices: list[tuple[str, Decimal | None]] | None
     ask_url: str
 
+    @property
+    def service_level(self) -> str:
+        """The percentage without zeros at its end, "" for none."""
+        level = self.offering.service_level
+        return "" if level is None else f"{level.normalize():f}%"
+
 
 @login_required
 @require_GET

@@ -90,7 +90,7 @@ def test_a_pool_shows_its_sums_to_all_and_names_to_who_manages_it(cast, held):
     assert member.context["lending"]["others"].borrowed == 288 and len(member.context["lending"]["rows"]) == 1
     rules_page = page(cast, "member", f"/quotas/pools/{POOL}/?tab=rules").content.decode()
     assert "Goes after Urgent and before Elastic." in rules_page
-    assert "Its jobs may be displaced by Urgent, Normal once they have run for 30 minutes." in rules_page
+    assert "Its jobs may be displaced by Urgent and Normal once they have run for 30 minutes." in rules_page
     assert page(cast, "member", f"/quotas/pools/{POOL}/?tab=money").status_code == 422
 
 
