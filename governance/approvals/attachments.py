@@ -48,6 +48,7 @@ def attach(number: str, name: str, content: bytes, *, actor: Actor) -> Attachmen
     """Attach a file to one's own ask while it can be changed. Raises BadData, TooMuch."""
     ask = locked(number, actor)
     want_author(ask, actor)
+    assert actor.person is not None  # an author is a person
     before = ask.state
     rules.after(before, "save", number=ask.number)
     name = Path(name.replace("\\", "/")).name.strip()[:200]

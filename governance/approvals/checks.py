@@ -221,7 +221,7 @@ def _budget(on: Grounds) -> Check:
     if on.estimates is None:
         return _check(BUDGET, None, UNKNOWN, N_("There are no prices in this installation, so the cost is not known."))
     figures = (Figure("cost", cost, MONEY, "amount"), Figure("budget_left", on.budget, MONEY, "budget_year"))
-    params = {"cost": cost, "left": on.budget, "currency": on.currency}
+    params: dict[str, Any] = {"cost": cost, "left": on.budget, "currency": on.currency}
     if cost is None:
         params["days"] = max(one.unpriced_days for one in on.estimates)
         says = N_("On %(days)s of the days the pool has no price, so the cost is not known.")
@@ -242,6 +242,7 @@ def _budget(on: Grounds) -> Check:
 def _limits(on: Grounds, line: AskLine) -> Check:
     if on.ask.kind in (Kind.RETURN, Kind.KEEP):
         return _check(LIMITS, line, OK, N_("No offering limits it."))
+    params: dict[str, Any]
     offering, any_offered = line.offering, True
     if offering is None and on.ask.round:  # it was submitted under none: what matters is whether there is one by now
         any_offered = on.evidence.offers_anything(line.pool_id)

@@ -76,9 +76,7 @@ class Waiting:
     as_of: datetime | None = None
     jobs: int = 0
     milli: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    by_project: dict[str, int] = field(
-        default_factory=lambda: defaultdict(int)
-    )  # "" where no project claims the account
+    by_project: dict[Payer, int] = field(default_factory=lambda: defaultdict(int))
 
 
 class Offered(NamedTuple):
@@ -101,7 +99,7 @@ class Evidence:
         self.project, self.home, self.today = project, home, today
         self.departments = above(home)
         below = sorted(with_descendants({home})) if home is not None else []
-        given = {
+        given: dict[str, Any] = {
             "pools": pools,
             "project": project,
             "home": home,

@@ -10,7 +10,8 @@ from rest_framework import serializers
 
 from governance.quotas import rules as quotas
 
-from . import figures, rules
+from . import rules
+from .figures import VERDICTS, Alternative, Check, Figure, Recommendation
 from .models import AskLine
 
 KINDS = [one.value for one in rules.Kind]
@@ -44,7 +45,7 @@ class AskLineOut(serializers.Serializer[Any]):
 
     def get_awarded(self, row: AskLine) -> AmountsOut | None:
         """Null while no stage has decided."""
-        return AmountsOut(row.left).data if row.awarded_guaranteed_gpus is not None else None  # type: ignore[return-value]
+        return AmountsOut(row.left).data if row.awarded_guaranteed_gpus is not None else None
 
 
 class AskRow(serializers.Serializer[Any]):
@@ -191,7 +192,7 @@ class FigureOut(serializers.Serializer[Any]):
     metric = serializers.CharField(help_text=_("Its entry in the metric dictionary; empty for a plain count."))
     as_of = serializers.DateTimeField(allow_null=True, help_text=_("Up to when it knows."))
 
-    def get_value(self, row: figures.Figure) -> str | None:
+    def get_value(self, row: Figure) -> str | None:
         """As text."""
         return None if row.value is None else str(row.value)
 
@@ -201,21 +202,21 @@ class CheckOut(serializers.Serializer[Any]):
 
     code = serializers.CharField()
     title = serializers.SerializerMethodField()
-    verdict = serializers.ChoiceField(choices=figures.VERDICTS)
+    verdict = serializers.ChoiceField(choices=VERDICTS)
     says = serializers.SerializerMethodField()
     advice = serializers.SerializerMethodField()
     line = serializers.IntegerField(allow_null=True)
     figures = FigureOut(many=True)
 
-    def get_title(self, row: figures.Check) -> str:
+    def get_title(self, row: Check) -> str:
         """In the reader's language."""
         return gettext(row.title)
 
-    def get_says(self, row: figures.Check) -> str:
+    def get_says(self, row: Check) -> str:
         """In the reader's language."""
         return said(row.says, row.params)
 
-    def get_advice(self, row: figures.Check) -> str:
+    def get_advice(self, row: Check) -> str:
         """In the reader's language."""
         return said(row.advice, row.params)
 
@@ -230,7 +231,7 @@ class AlternativeOut(serializers.Serializer[Any]):
     level = serializers.CharField()
     cost = serializers.DecimalField(max_digits=20, decimal_places=2, allow_null=True)
 
-    def get_says(self, row: figures.Alternative) -> str:
+    def get_says(self, row: Alternative) -> str:
         """In the reader's language."""
         return said(row.says, row.params)
 
@@ -243,7 +244,7 @@ class RecommendationOut(serializers.Serializer[Any]):
     says = serializers.SerializerMethodField()
     awards = serializers.DictField(child=serializers.IntegerField(), help_text=_("Line: GPUs added, where it is less."))
 
-    def get_says(self, row: figures.Recommendation) -> str:
+    def get_says(self, row: Recommendation) -> str:
         """In the reader's language."""
         return said(row.says, row.params)
 
@@ -291,7 +292,7 @@ class GroundsOut(serializers.Serializer[Any]):
     def get_waits_longer(self, row: Any) -> WaitsOut:
         """Those before whom the award would go."""
         rows = [{"project": project, "gpus": gpus} for project, gpus in row.waits_longer]
-        return WaitsOut(rows, many=True).data  # type: ignore[return-value]
+        return WaitsOut(rows, many=True).data
 
 
 class ChecksOut(serializers.Serializer[Any]):
