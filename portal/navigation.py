@@ -38,7 +38,7 @@ QUALITY = frozenset(
     f"quality{name}" for name in ("", "-faults", "-unattributed", "-map", "-unassigned", "-claim", "-progress")
 )
 #: What to press after G, by the name of the address.
-KEYS = {"home": "h", "jobs": "j", "ledger": "l", "catalog": "c"}
+KEYS = {"home": "h", "inbox": "i", "jobs": "j", "ledger": "l", "catalog": "c"}
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,8 @@ def entries(of: Standing) -> list[Entry]:
 def all_entries(of: Standing) -> list[Entry]:
     """The entries for somebody who stands so, whatever the size of the site: search finds all of them."""
     found = [Entry(_("Home"), _("Home"), "home", reverse("home"), frozenset({"home"}))]
+    if of.roles & DECIDING:
+        found.append(Entry(_("Inbox"), _("Inbox"), "inbox", reverse("inbox"), INBOX))
     if of.holds("usage.view"):
         ledger = frozenset({"ledger", "ledger-department", "ledger-lines"})
         found.append(
@@ -109,6 +111,9 @@ def all_entries(of: Standing) -> list[Entry]:
         found.append(Entry(*analysis, _("Use compute")))
     if of.holds("quota.view"):
         found.append(Entry(_("Quotas"), _("Quotas"), "gauge", reverse("quotas"), QUOTAS, _("Use compute")))
+    if of.holds("ask.view") or of.holds("ask.assign"):
+        own = (_("Asks"), _("Asks"), "file", reverse("asks"), ASKS)
+        found.append(Entry(*own, _("Use compute")))
     if of.holds("usage.view") or of.holds("organisation.change"):
         own = (_("Projects"), _("Projects"), "folder", reverse("projects"), frozenset({"projects", "project"}))
         found.append(Entry(*own, _("Use compute")))
@@ -134,12 +139,20 @@ def all_entries(of: Standing) -> list[Entry]:
         found.append(
             Entry(_("Channels"), _("Channels"), "bell", reverse("channels"), views, _("Settings and audit"))
         )
+    if of.roles & {Role.ADMINISTRATOR, Role.AUDITOR, Role.LEADERSHIP}:
+        own = (_("Approval policy"), _("Policy"), "scale", reverse("policies"), POLICIES)
+        found.append(Entry(*own, _("Settings and audit")))
     if of.holds("audit.view"):
         trail = (_("Audit trail"), _("Audit"), "list", reverse("audit"), frozenset({"audit"}))
         found.append(Entry(*trail, _("Settings and audit")))
     return found
 
 
+#: Roles that a stage of an ask may ask; what really waits for somebody stands in their inbox.
+DECIDING = frozenset({Role.APPROVER, Role.CAPACITY_MANAGER, Role.LEAD, Role.FINANCE, Role.LEADERSHIP, Role.OPERATOR})
+ASKS = frozenset({"asks", "ask", "ask-new", "ask-edit"})
+INBOX = frozenset({"inbox", "inbox-ask", "acting"})
+POLICIES = frozenset({"policies", "policy", "policy-new"})
 QUOTAS = frozenset({"quotas", "quota", "quota-pool", "quota-award", "quota-move", "offerings"})
 CATALOGUE = frozenset({"catalog", "catalog-pool", "catalog-model", "catalog-node", "catalog-node-state"})
 

@@ -38,6 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("usage/", include("portal.analysis.urls")),
     path("quotas/offerings/", include("portal.offerings.urls")),
     path("quotas/", include("governance.quotas.urls")),
+    path("", include("governance.approvals.urls")),
     path("audit/", include("portal.audit.urls")),
     path("exports/", include("portal.exports.urls")),
     path("site/profile/", include("portal.profile.urls")),

@@ -305,6 +305,47 @@ MATRIX += [
     ("offerings", "/quotas/offerings/", "get", only(QUOTAS)),
     ("offerings", "/quotas/offerings/", "post", always(405) | {ANONYMOUS: 302}),
 ]
+#: Who sees asks, who makes them, who sees the approval policy; tests/approvals have asks that are there.
+ASKS = (VISION | SEARCH | {"capacity_manager", "administrator"}) - {"operator"}
+MAKERS = {"member", "lead", "approver", "outsider"}
+POLICY = {"administrator", "auditor", "leadership"}
+MATRIX += [
+    ("asks", "/asks/", "get", only(ASKS)),
+    ("asks", "/asks/?whose=all&state=draft", "get", only(ASKS)),
+    ("asks", "/asks/?whose=without_approver", "get", only(ASKS)),
+    ("ask-new", "/asks/new/", "get", only(MAKERS)),
+    ("ask-new", "/asks/new/?quota=Q-000001&kind=extend", "get", only(set())),
+    ("ask-new", "/asks/new/", "post", only(set()) | dict.fromkeys(MAKERS, 422)),
+    ("ask-draft", "/asks/draft/", "post", only(set()) | dict.fromkeys(MAKERS, 422)),
+    ("ask", "/asks/A-000017/", "get", only(set())),
+    ("ask-edit", "/asks/A-000017/edit/", "get", only(set())),
+    ("ask-edit", "/asks/A-000017/edit/", "post", only(set()) | dict.fromkeys(MAKERS, 422)),
+    ("ask-file", "/asks/A-000017/files/1/", "get", only(set())),
+    ("ask-file-detach", "/asks/A-000017/files/1/detach/", "post", only(set())),
+    *(
+        ("ask-move", f"/asks/A-000017/{verb}/", "post", only(set()))
+        for verb in ("withdraw", "remind", "comment", "assign", "hand-over", "add-approver", "copy", "zebra")
+    ),
+    ("inbox", "/inbox/", "get", only(SIGNED_IN)),
+    ("inbox", "/inbox/?part=list", "get", only(SIGNED_IN)),
+    ("inbox-bulk", "/inbox/together/", "post", only(set()) | dict.fromkeys(ASKS, 422)),
+    ("acting", "/inbox/acting/", "get", only(SIGNED_IN)),
+    ("acting", "/inbox/acting/", "post", only(SIGNED_IN) | dict.fromkeys(SIGNED_IN, 422)),
+    ("acting-end", "/inbox/acting/1/end/", "post", only(set())),
+    ("inbox-ask", "/inbox/A-000017/", "get", only(set())),
+    ("inbox-ask", "/inbox/A-000017/", "post", only(set())),
+    ("policies", "/policies/", "get", only(POLICY)),
+    ("policy", "/policies/1/", "get", only(POLICY)),
+    ("policy", "/policies/77/", "get", only(set())),
+    ("policy-new", "/policies/new/", "get", only(set()) | dict.fromkeys(POLICY, 403) | {"administrator": 200}),
+    ("policy-new", "/policies/new/", "post", only(set()) | dict.fromkeys(POLICY, 403) | {"administrator": 422}),
+    (
+        "policy-activate",
+        "/policies/1/activate/",
+        "post",
+        only(set()) | dict.fromkeys(POLICY, 403) | {"administrator": 422},
+    ),
+]
 CASES = [(name, address, method, who, answers[who]) for name, address, method, answers in MATRIX for who in answers]
 
 
@@ -344,7 +385,7 @@ def test_every_door_answers_each_role_as_the_matrix_says(
 READERS_OF_VISION_ALONE = ("member", "lead", "approver", "viewer", "former", "capacity_manager", "security", ANONYMOUS)
 PAGES = [(address, method) for name, address, method, _ in MATRIX if name in {"home", "ledger", "ledger-department"}]
 PAGES += [(address, method) for name, address, method, _ in MATRIX if name in {"ledger-lines", "jobs", "job"}]
-TOPICS = ("catalog", "project", "people", "reference", "quota", "offerings")
+TOPICS = ("catalog", "project", "people", "reference", "quota", "offerings", "ask", "inbox", "acting", "polic")
 PAGES += [(address, method) for name, address, method, _ in MATRIX if name.startswith(TOPICS) and method == "get"]
 
 
