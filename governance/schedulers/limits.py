@@ -60,7 +60,8 @@ ACCOUNT, QOS, USER = "account", "qos", "user"  # the kinds of objects that carry
 NO_DECAY = "NoDecay"
 
 #: What an object carries, by flat keys. "GrpTRES:<tres>", "GrpTRESMins:<tres>" and "MinTRES:<tres>" are counts, as are
-#: "Fairshare", "Priority" and "MaxSubmitJobs"; "QOS", "Preempt" and "Flags" are sorted names with commas, "DefaultQOS" a name.
+#: "Fairshare", "Priority" and "MaxSubmitJobs"; "MaxWall" and "PreemptExemptTime" are minutes; "QOS", "Preempt" and "Flags" are
+#: sorted names with commas, "DefaultQOS" and "PreemptMode" a name.
 Values = Mapping[str, int | str]
 
 
@@ -101,7 +102,17 @@ def same(key: str, one: int | str | None, other: int | str | None) -> bool:
     """Whether two values of a key mean the same: nothing asked for at least is none, and so is an empty list of names."""
     if key.startswith("MinTRES:") or key in ("Priority", "QOS", "Preempt", "Flags", "DefaultQOS"):
         return (one or None) == (other or None)
-    return one == other
+    return (
+        _UNSET.get(key, one) == other
+        if one is None
+        else _UNSET.get(key, other) == one
+        if other is None
+        else one == other
+    )
+
+
+#: What a key is set to where there is to be nothing.
+_UNSET: dict[str, int | str] = {"MaxWall": -1, "PreemptExemptTime": -1, "PreemptMode": "cluster"}
 
 
 class Receipt(NamedTuple):

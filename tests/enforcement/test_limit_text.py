@@ -37,8 +37,11 @@ def test_a_qos_has_its_counts_by_tres_and_its_names() -> None:
         "Priority": 100,
         "Flags": "NoDecay",
         "Preempt": "low",
+        "MaxWall": 2 * 24 * 60 + 30,
+        "PreemptExemptTime": 30,
+        "PreemptMode": "requeue",
     }
-    assert found["normal"] == {"Priority": 100, "Preempt": "low"}
+    assert found["normal"] == {"Priority": 100, "Preempt": "low", "PreemptMode": "cluster"}
 
 
 def test_the_controller_tells_limits_use_and_minutes_apart() -> None:
@@ -60,6 +63,12 @@ def test_a_limit_that_the_database_has_and_the_controller_has_not_lags() -> None
     assert there.lags(wanted) == ["GrpTRES:gres/gpu"]
     assert there._replace(enforced={"GrpTRES:gres/gpu": 8}).lags(wanted) == []
     assert "GrpTRES:gres/gpu" in there._replace(known_to_controller=False).lags(wanted)
+
+
+@pytest.mark.parametrize(("key", "unset"), [("MaxWall", -1), ("PreemptMode", "cluster"), ("Preempt", "")])
+def test_what_is_unset_and_what_is_not_there_are_the_same(key: str, unset: int | str) -> None:
+    assert ObservedLimit(QOS, "x", "1", {}, {}, True, {}, {}).differs({key: unset}) == {}
+    assert ObservedLimit(QOS, "x", "1", {key: unset}, {}, True, {}, {}).differs({key: 5}) == {key: 5}
 
 
 def test_no_limit_is_another_thing_than_a_limit_of_nothing() -> None:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from governance.access.models import Person
+from governance.catalogue.models import Pool
 from governance.errors import NotTheMoment
 from governance.quotas.enforcement import actions
 from governance.quotas.enforcement.models import DRAINING, DRIFTED, IN_FORCE, EnforcedCluster, LimitDrift, LimitOrder
+from governance.quotas.models import Offering, QueueRule
 from governance.schedulers.slurm.runner import LocalRunner
 from governance.tenants.models import ProjectGrant
 from tests.books import MACHINE
@@ -160,6 +162,25 @@ def test_a_user_who_may_use_other_qos_than_the_account_is_extra(site: Site) -> N
     actions.restore(drift.pk, actor=MACHINE)
     site.round()
     assert _open("te-alpha/lab-ben") is None
+
+
+def test_the_rules_of_a_queue_are_set_and_the_higher_level_displaces_the_lower(site: Site) -> None:
+    pool = Pool.objects.get(code="lab-train")
+    QueueRule.objects.create(pool=pool, level="normal", priority=500, preempts=["elastic"], preempted_jobs="cancel")
+    Offering.objects.create(code="train-elastic", pool=pool, level="elastic", qos="low", max_wall_s=7200)
+    site.opt_in()
+    site.award(gpus=40)
+    site.award(project="beta", gpus=48, level="elastic", guaranteed_gpus=0)
+    done = site.round()
+    assert done.in_force == done.limits
+    lent = site.submit("-N6", "--gpus=a100:48", "-t", "60", project="beta")
+    site.runs(lent)
+    assert site.show("qos", "where", "name=sy.beta.lab-train.elastic", "format=MaxWall,PreemptMode") == [
+        "02:00:00|cancel"
+    ]
+    own = site.submit("-N5", "--gpus=a100:40")
+    site.runs(own)
+    assert site.state(lent)[0] != "RUNNING"
 
 
 class Killed(BaseException):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from governance.quotas.enforcement import rules
-from governance.quotas.enforcement.rules import Base, Line, Site, Wanted, compare, desired
+from governance.quotas.enforcement.rules import Base, Line, Queue, Site, Wanted, compare, desired
 from governance.schedulers.limits import ACCOUNT, QOS, USER, Limit, ObservedLimit, Values
 
 SITE = Site(
@@ -62,6 +62,19 @@ def test_what_displaces_at_the_site_displaces_here() -> None:
     assert found[QOS, "sy.ocr.train"].values["Preempt"] == "low,sy.ocr.train.elastic"
     assert "Preempt" not in found[QOS, "sy.ocr.train.elastic"].values
     assert found[QOS, "sy.ocr.train.elastic"].values["Priority"] == 1
+
+
+def test_a_rule_of_the_queue_says_who_goes_first_whom_it_displaces_and_how_long_a_job_may_run() -> None:
+    urgent = replace(
+        TRAIN, quota="Q-4", level="urgent", queue=Queue(900, ("elastic",), ("low", "gone"), max_wall_s=7200)
+    )
+    below = replace(ELASTIC, queue=Queue(0, None, when_displaced="cancel", min_run_s=1801))
+    other_pool = replace(ELASTIC, quota="Q-5", pool="dev")
+    found = desired([urgent, below, other_pool], SITE).limits
+    first = found[QOS, "sy.ocr.train.urgent"].values
+    assert (first["Priority"], first["Preempt"], first["MaxWall"]) == (900, "low,sy.ocr.train.elastic", 120)
+    second = found[QOS, "sy.ocr.train.elastic"].values
+    assert (second["Priority"], second["PreemptMode"], second["PreemptExemptTime"]) == (0, "cancel", 31)
 
 
 def test_a_cluster_of_one_type_wants_no_type_named() -> None:

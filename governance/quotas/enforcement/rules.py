@@ -48,6 +48,18 @@ NOTES = {
 
 
 @dataclass(frozen=True)
+class Queue:
+    """How the line's jobs stand in the queue, where the pool has a rule for its level or its offering says."""
+
+    priority: int | None = None  # None: as the offering's QOS
+    displaces: tuple[str, ...] | None = None  # levels of the same pool; None: as the offering's QOS
+    displaced_qos: tuple[str, ...] = ()  # the offerings' QOS of these levels
+    when_displaced: str = ""  # requeue or cancel: what becomes of the line's own jobs
+    min_run_s: int | None = None
+    max_wall_s: int | None = None
+
+
+@dataclass(frozen=True)
 class Line:
     """A line of quota in the scheduler's words. `types` are those of the scheduler that it may use, () for all it has."""
 
@@ -66,6 +78,7 @@ class Line:
     hours: int | None = None
     period: str = quota_rules.MONTH
     is_suspended: bool = False
+    queue: Queue = Queue()
 
     @property
     def qos(self) -> str:
@@ -102,7 +115,10 @@ class Desired:
 
 
 def qos_name(project: str, pool: str, level: str, model: str) -> str:
-    """The QOS of a line. sacctmgr lowers names and takes commas apart, so that a code with other signs gets a digest."""
+    """The QOS of a line. sacctmgr lowers names and takes commas apart, so that a code with other signs gets a digest.
+
+    Its fourth part is the level, unless that is normal without a model: use against a line is found by it (sql/use_by_day.sql).
+    """
     parts = [project, pool]
     if level != quota_rules.NORMAL or model:
         parts.append(level)
@@ -167,9 +183,22 @@ def _of_line(line: Line, site: Site, counted: int) -> dict[str, int | str]:
         values[f"MinTRES:{CARD}:{line.types[0]}"] = 1
     if line.hours is not None:
         values[f"GrpTRESMins:{CARD}"] = max(0, counted + line.hours * HOUR)
-    base = site.bases.get(line.base, {})
-    if "Priority" in base:
-        values["Priority"] = base["Priority"]
+    return values | _of_queue(line, site.bases.get(line.base, {}))
+
+
+def _of_queue(line: Line, base: Values) -> dict[str, int | str]:
+    """Priority, wall time and what becomes of displaced jobs: by the pool's rule, else as the offering's QOS has it."""
+    queue = line.queue
+    values: dict[str, int | str] = {
+        key: base[key] for key in ("Priority", "PreemptMode", "PreemptExemptTime", "MaxWall") if key in base
+    }
+    if queue.priority is not None:
+        values["Priority"] = queue.priority
+    if queue.when_displaced:
+        values["PreemptMode"] = queue.when_displaced
+    for key, seconds in (("PreemptExemptTime", queue.min_run_s), ("MaxWall", queue.max_wall_s)):
+        if seconds is not None:
+            values[key] = -(-seconds // 60)
     return values
 
 
@@ -195,16 +224,19 @@ def _of_account(lines: Sequence[Line], site: Site) -> dict[str, int | str]:
 
 
 def _let_displace(limits: dict[Key, Wanted], lines: Sequence[Line], site: Site) -> None:
-    """A QOS displaces what its offering's QOS displaces, and the QOS of the lines whose offering's QOS that displaces."""
-    by_base: dict[str, list[str]] = defaultdict(list)
+    """A QOS displaces the levels that the pool's rule names: their offerings' QOS, and the QOS of their lines. Without a rule it
+    displaces what its offering's QOS does, and the lines whose offering's QOS that is."""
     for line in lines:
-        by_base[line.base].append(line.qos)
-    for line in lines:
-        displaced = [name for name in str(site.bases.get(line.base, {}).get("Preempt", "")).split(",") if name]
-        own = [qos for base in displaced for qos in by_base.get(base, [])]
+        if line.queue.displaces is None:
+            named = [name for name in str(site.bases.get(line.base, {}).get("Preempt", "")).split(",") if name]
+            own = [other.qos for other in lines if other.base in named]
+        else:
+            named = [name for name in line.queue.displaced_qos if name in site.bases]
+            own = [other.qos for other in lines if other.pool == line.pool and other.level in line.queue.displaces]
+        displaced = {*named, *own} - {line.qos}
         if displaced:
             wanted = limits[QOS, line.qos]
-            values = {**wanted.values, "Preempt": ",".join(sorted({*displaced, *own}))}
+            values = {**wanted.values, "Preempt": ",".join(sorted(displaced))}
             limits[QOS, line.qos] = Wanted(values, wanted.project, wanted.quotas)
 
 
@@ -218,6 +250,8 @@ def retired(values: Values) -> dict[str, int | str]:
 
 #: Of a QOS that had a budget and has none: more minutes than a cluster of a million GPUs gives in a thousand years.
 NO_BUDGET = 10**15
+#: What undoes a key of a queue that is no longer wanted.
+UNDONE: dict[str, int | str] = {"Preempt": "", "MaxWall": -1, "PreemptExemptTime": -1, "PreemptMode": "cluster"}
 
 
 def carried_over(before: Values, wanted: Values) -> dict[str, int | str]:
@@ -228,8 +262,8 @@ def carried_over(before: Values, wanted: Values) -> dict[str, int | str]:
             undone[key] = NO_BUDGET
         elif key.startswith("MinTRES:"):
             undone[key] = 0
-        elif key == "Preempt":
-            undone[key] = ""
+        elif key in UNDONE:
+            undone[key] = UNDONE[key]
     return {**wanted, **undone}
 
 

@@ -21,6 +21,8 @@ SELECT l.id, u.day, sum(u.milligpu_seconds), sum(u.active_milligpu_seconds), sum
 FROM line AS l
 JOIN usage_day AS u ON u.project = l.project AND u.pool = l.pool AND u.day BETWEEN %(first)s AND %(last)s
     AND (l.model IS NULL OR u.model = l.model)
-    AND CASE WHEN l.level = 'normal' THEN u.qos <> ALL (l.others) ELSE u.qos = l.qos END
+    -- The fourth part of the QOS that carries a line in the scheduler is its level: sy.project.pool.level.
+    AND CASE WHEN l.level = 'normal' THEN u.qos <> ALL (l.others) AND u.qos !~ '^sy\.[^.]+\.[^.]+\.(urgent|elastic)(\.|$)'
+        ELSE u.qos = l.qos OR u.qos ~ ('^sy\.[^.]+\.[^.]+\.' || l.level || '(\.|$)') END
 GROUP BY l.id, u.day HAVING sum(u.milligpu_seconds) > 0
 ORDER BY l.id, u.day

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from governance.schedulers.limits import ACCOUNT, QOS, USER, Change, Transaction, Values
+from governance.schedulers.slurm.times import duration
 
 #: A user's own limits without those above it (WOPLimits). QOS is last: the only list of names.
 ASSOCIATION_FIELDS = (
     "ID", "Cluster", "Account", "User", "Partition", "Share", "GrpTRES", "GrpTRESMins", "MaxSubmitJobs", "DefaultQOS",
     "QOS",
 )  # fmt: skip
-QOS_FIELDS = ("ID", "Name", "Priority", "Flags", "Preempt", "GrpTRES", "GrpTRESMins", "MinTRESPerJob")
+QOS_FIELDS = (
+    "ID", "Name", "Priority", "Flags", "Preempt", "GrpTRES", "GrpTRESMins", "MinTRESPerJob", "MaxWall", "PreemptExemptTime",
+    "PreemptMode",
+)  # fmt: skip
 CARD = "gres/gpu"  # the TRES that are governed begin with it; all others are left alone
 _HELD = re.compile(r"(?P<tres>[^=,\s]+)=(?P<limit>N|\d+)\((?P<used>\d+)")
 _BLOCK = re.compile(
@@ -88,7 +92,7 @@ def qualities(lines: Iterable[str]) -> Iterator[Kept]:
         cells = line.split("|", len(QOS_FIELDS) - 1)
         if len(cells) != len(QOS_FIELDS) or not cells[1]:
             continue
-        number, name, priority, flags, preempt, grp, minutes, least = cells
+        number, name, priority, flags, preempt, grp, minutes, least, wall, exempt, mode = cells
         values: dict[str, int | str] = {
             **tres(grp, "GrpTRES"),
             **tres(minutes, "GrpTRESMins"),
@@ -98,6 +102,12 @@ def qualities(lines: Iterable[str]) -> Iterator[Kept]:
         for key, text in (("Flags", flags), ("Preempt", preempt)):
             if text:
                 values[key] = names(text)
+        for key, text in (("MaxWall", wall), ("PreemptExemptTime", exempt)):
+            seconds = duration(text)
+            if seconds is not None:
+                values[key] = seconds // 60
+        if mode:
+            values["PreemptMode"] = mode.lower()
         yield Kept(QOS, name, number, values)
 
 

@@ -32,7 +32,12 @@ from governance.schedulers.slurm.times import Clock
 AT_ONCE = 200  # names in one command
 SIDE_BY_SIDE = 8  # what costs is how long slurmdbd takes over each command, not the host
 MOST_ANSWER = 4_000  # characters kept of what a command said
+_DISPLACES = "Preempt"
 _NOTHING = ("Nothing modified", "Nothing new added")
+
+
+def _without(values: Values) -> Values:
+    return {key: value for key, value in values.items() if key != _DISPLACES}
 
 
 class SlurmLimits:
@@ -82,25 +87,44 @@ class SlurmLimits:
         return self._tell(limit.kind, (limit.name,), changed, is_new=standing is None)
 
     def apply_all(self, limits: Sequence[tuple[Limit, ObservedLimit | None]]) -> Iterator[Receipt]:
-        """Many objects: QOS first, which accounts then name; equal changes together, a few commands side by side."""
-        for kind in (QOS, ACCOUNT, USER):
-            groups: dict[tuple[str, bool, tuple[str, ...]], list[str]] = {}
-            values: dict[tuple[str, bool, tuple[str, ...]], Values] = {}
-            for limit, standing in limits:
-                changed = limit.values if standing is None else standing.differs(limit.values)
-                if limit.kind != kind or not changed:
-                    continue
-                account = limit.name.partition("/")[0] if kind == USER else ""
-                group = (account, standing is None, tuple(limit_text.settings(changed)))
-                groups.setdefault(group, []).append(limit.name)
-                values[group] = changed
-            orders = [
-                (tuple(members[at : at + AT_ONCE]), values[group], group[1])
-                for group, members in groups.items()
-                for at in range(0, len(members), AT_ONCE)
-            ]
-            with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="sacctmgr") as pool:
-                yield from pool.map(lambda order: self._tell(kind, order[0], order[1], is_new=order[2]), orders)  # noqa: B023
+        """Many objects: QOS first, then whom they displace, then accounts, which name them; equal changes together."""
+        changed = [
+            (
+                limit.kind,
+                limit.name,
+                limit.values if standing is None else standing.differs(limit.values),
+                standing is None,
+            )
+            for limit, standing in limits
+        ]
+        steps = (
+            [(kind, name, _without(values), new) for kind, name, values, new in changed if kind == QOS],
+            # A QOS may displace one that is made beside it.
+            [
+                (kind, name, {_DISPLACES: values[_DISPLACES]}, False)
+                for kind, name, values, _ in changed
+                if kind == QOS and _DISPLACES in values
+            ],
+            [one for one in changed if one[0] == ACCOUNT],
+            [one for one in changed if one[0] == USER],
+        )
+        for step in steps:
+            yield from self._side_by_side(step)
+
+    def _side_by_side(self, step: Sequence[tuple[str, str, Values, bool]]) -> Iterator[Receipt]:
+        groups: dict[tuple[str, str, bool, tuple[str, ...]], tuple[list[str], Values]] = {}
+        for kind, name, values, is_new in step:
+            if values or is_new:
+                account = name.partition("/")[0] if kind == USER else ""
+                group = (kind, account, is_new, tuple(limit_text.settings(values)))
+                groups.setdefault(group, ([], values))[0].append(name)
+        orders = [
+            (group[0], tuple(names[at : at + AT_ONCE]), values, group[2])
+            for group, (names, values) in groups.items()
+            for at in range(0, len(names), AT_ONCE)
+        ]
+        with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="sacctmgr") as pool:
+            yield from pool.map(lambda order: self._tell(order[0], order[1], order[2], is_new=order[3]), orders)
 
     def _tell(self, kind: str, members: tuple[str, ...], values: Values, *, is_new: bool) -> Receipt:
         argv = self.slurm.command("sacctmgr", "-i", "-Q", *self._words(kind, members, values, is_new))
