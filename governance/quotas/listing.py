@@ -15,7 +15,7 @@ from governance.errors import N_, BadData
 
 from . import rules, using
 from .models import Quota
-from .shown import Row
+from .shown import PoolHeld, Row, by_pool
 
 FILTERS = ("project", "pool", "level", "state")
 STANDING = "standing"
@@ -124,3 +124,11 @@ def deeds(found: Sequence[Quota]) -> list[Deed]:
             )
         )
     return made[::-1]
+
+
+def own_pools(actor: Actor, day: date, *, most: int = 500) -> list[PoolHeld]:
+    """What the projects that the actor sees hold today, by pool, with its use on the last metered day. Two questions."""
+    held = Quota.objects.visible_to(actor).held_on(day).select_related("pool")
+    found = list(held.order_by("pk")[:most])
+    use = using.use_of_lines(found, day, days=1)
+    return by_pool((line, use[line.pk]) for line in found)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 
+from governance.catalogue.models import Pool
+
 from . import rules
 from .models import Quota
 from .using import DayOfUse, LineUse
@@ -215,3 +217,50 @@ def _band(values: Sequence[tuple[Decimal, Decimal]], top: Decimal) -> str:
 
 def _y(value: Decimal, top: Decimal) -> str:
     return f"{100 - value / top * 100:.2f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class PoolHeld:
+    """What many lines hold of one pool together, in GPUs. None where that is not known."""
+
+    pool: Pool
+    guaranteed: int
+    ceiling: int
+    used: Decimal | None
+    idle: Decimal | None
+
+    @property
+    def bar(self) -> Bar | None:
+        """How it is used."""
+        return None if self.used is None else bar(self.guaranteed, self.ceiling, self.used, self.idle or NOTHING)
+
+    @property
+    def free(self) -> Decimal | None:
+        """GPUs that could still be started on them."""
+        return None if self.used is None else max(self.ceiling - self.used, NOTHING)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether they are used up."""
+        return self.used is not None and self.used >= self.ceiling
+
+
+def by_pool(rows: Iterable[tuple[Quota, LineUse]]) -> list[PoolHeld]:
+    """The lines together by pool, the most guaranteed first."""
+    groups: dict[int, list[tuple[Quota, LineUse]]] = {}
+    for line, use in rows:
+        groups.setdefault(line.pool_id, []).append((line, use))
+    found = []
+    for own in groups.values():
+        used = [use.used for _line, use in own]
+        idle = [use.idle for _line, use in own]
+        found.append(
+            PoolHeld(
+                own[0][0].pool,
+                sum(line.guaranteed_gpus for line, _use in own),
+                sum(line.ceiling_gpus for line, _use in own),
+                None if None in used else sum((one for one in used if one is not None), NOTHING),
+                None if all(one is None for one in idle) else sum((one for one in idle if one is not None), NOTHING),
+            )
+        )
+    return sorted(found, key=lambda one: (-one.guaranteed, -one.ceiling, one.pool.code))

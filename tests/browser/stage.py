@@ -58,6 +58,7 @@ def _people(folder: Path) -> dict[str, str]:
         found[name] = _session(person)
     _today(folder)
     _limits()
+    _quotas()
     return found
 
 
@@ -137,6 +138,13 @@ def _limits() -> None:
             cluster=cluster, kind="account", name=f"by-hand-{kind}", drift=kind, project="ocr", changed_by="root",
             changed_at=now, differs={"GrpTRES:gres/gpu": [16, 40]}, first_at=now, last_at=now,
         )  # fmt: skip
+
+
+def _quotas() -> None:
+    """Quotas in every state and the terms of their pool."""
+    from tests.quotas.held import lay_out
+
+    lay_out()
 
 
 if __name__ == "__main__":

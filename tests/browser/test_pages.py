@@ -63,6 +63,14 @@ OTHERS = [
     ("member", "/reference/metrics/gpu_hours/"),
     ("administrator", "/people/"),
     ("approver", "/projects/ocr/?period=2026-06"),
+    ("member", "/quotas/"),
+    ("lead", "/quotas/Q-000001/"),
+    ("member", "/quotas/pools/train-h800/"),
+    ("capacity_manager", "/quotas/pools/train-h800/?tab=held"),
+    ("member", "/quotas/pools/train-h800/?tab=rules"),
+    ("member", "/quotas/offerings/"),
+    ("capacity_manager", "/quotas/Q-000001/change/"),
+    ("capacity_manager", "/quotas/pools/train-h800/award/"),
 ]
 
 
