@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -25,7 +26,7 @@ from . import listing, outlook, reads, rules, shown, using, wording
 from .enforcement.reads import standing_for
 from .models import Quota
 from .moves import moves_of
-from .reach import pool_seen, see_quotas, sees_names
+from .reach import holds, pool_seen, see_quotas, sees_names
 
 LIST = "quotas"
 LISTED = 50
@@ -107,6 +108,8 @@ def quota_page(request: HttpRequest, line: Quota, actor: Actor, day: date) -> Ht
         "deeds": [(deed, DEEDS.get(deed.action, deed.action), _ask_url(deed.ask)) for deed in listing.deeds(lines)],
         "moves": moves_of(line, row.state, actor),
         "ask_url": _ask_url(line.ask),
+        "enforcement_url": _enforcement_url(line.pool, actor),
+        "more_url": _more_url(line) if row.state != rules.ENDED and holds(actor, "ask.make") else "",
         "successor": next((one for one in lines if one.replaces_id == line.pk and not one.is_void), None),
     }
     if row.use.day is not None:
@@ -127,6 +130,19 @@ def _ask_url(number: str) -> str:
         return reverse("ask", args=[number]) if number else ""
     except NoReverseMatch:
         return ""
+
+
+def _more_url(line: Quota) -> str:
+    """Where more of it is asked for, "" while there is no such page."""
+    try:
+        return f"{reverse('ask-new')}?{urlencode({'kind': 'increase', 'quota': line.number})}"
+    except NoReverseMatch:
+        return ""
+
+
+def _enforcement_url(of: Pool, actor: Actor) -> str:
+    """Where it stands how the scheduler carries the pool's quotas, for those who see operations."""
+    return reverse("enforcement", args=[of.cluster.code]) if of.cluster and actor.may("operations.view") else ""
 
 
 @login_required
