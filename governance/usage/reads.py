@@ -98,14 +98,15 @@ class Counting:
         self._owners = cache(lambda day: mappings().on(day))
 
     def spans(self, run: Run, first_on: date | None = None, last_on: date | None = None) -> list[tuple[date, int]]:
-        """The days in [first_on, last_on] that the run ran on, each with its seconds."""
+        """The days in [first_on, last_on] that the run ran on, each with its seconds; midnight ends a day and begins none."""
         if run.start_at is None or run.stop_at is None:
             return []
         low, high = rules.day_of(run.start_at, self._zone), rules.day_of(run.stop_at, self._zone)
         low, high = max(low, first_on or low), min(high, last_on or high)
-        return [
+        found = [
             (day, self._seconds(run, day)) for day in (low + timedelta(days=n) for n in range((high - low).days + 1))
         ]
+        return [one for one in found if one[1]] or found[:1]
 
     def days(self, run: Run, first_on: date | None = None, last_on: date | None = None) -> list[DayUse]:
         """What the run used on each of its days in [first_on, last_on], a row a day and part."""
