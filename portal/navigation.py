@@ -114,6 +114,9 @@ def all_entries(of: Standing) -> list[Entry]:
     if of.holds("ask.view") or of.holds("ask.assign"):
         own = (_("Asks"), _("Asks"), "file", reverse("asks"), ASKS)
         found.append(Entry(*own, _("Use compute")))
+    if of.holds("quota.view"):
+        own = (_("Reclaim"), _("Reclaim"), "recycle", reverse("reclaim"), RECLAIM)
+        found.append(Entry(*own, _("Use compute")))
     if of.holds("usage.view") or of.holds("organisation.change"):
         own = (_("Projects"), _("Projects"), "folder", reverse("projects"), frozenset({"projects", "project"}))
         found.append(Entry(*own, _("Use compute")))
@@ -136,9 +139,7 @@ def all_entries(of: Standing) -> list[Entry]:
     found.append(Entry(*own, _("Settings and audit")))
     if of.holds("channels.change"):
         views = frozenset({"channels", "channel", "channel-new"})
-        found.append(
-            Entry(_("Channels"), _("Channels"), "bell", reverse("channels"), views, _("Settings and audit"))
-        )
+        found.append(Entry(_("Channels"), _("Channels"), "bell", reverse("channels"), views, _("Settings and audit")))
     if of.roles & {Role.ADMINISTRATOR, Role.AUDITOR, Role.LEADERSHIP}:
         own = (_("Approval policy"), _("Policy"), "scale", reverse("policies"), POLICIES)
         found.append(Entry(*own, _("Settings and audit")))
@@ -152,6 +153,7 @@ def all_entries(of: Standing) -> list[Entry]:
 DECIDING = frozenset({Role.APPROVER, Role.CAPACITY_MANAGER, Role.LEAD, Role.FINANCE, Role.LEADERSHIP, Role.OPERATOR})
 ASKS = frozenset({"asks", "ask", "ask-new", "ask-edit"})
 INBOX = frozenset({"inbox", "inbox-ask", "acting"})
+RECLAIM = frozenset({"reclaim", "reclaim-case", "reclaim-rules"})
 POLICIES = frozenset({"policies", "policy", "policy-new"})
 QUOTAS = frozenset({"quotas", "quota", "quota-pool", "quota-award", "quota-move", "offerings"})
 CATALOGUE = frozenset({"catalog", "catalog-pool", "catalog-model", "catalog-node", "catalog-node-state"})

@@ -39,6 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("quotas/offerings/", include("portal.offerings.urls")),
     path("quotas/", include("governance.quotas.urls")),
     path("", include("governance.approvals.urls")),
+    path("reclaim/", include("governance.reclaim.urls")),
     path("audit/", include("portal.audit.urls")),
     path("exports/", include("portal.exports.urls")),
     path("site/profile/", include("portal.profile.urls")),

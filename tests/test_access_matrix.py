@@ -346,6 +346,18 @@ MATRIX += [
         only(set()) | dict.fromkeys(POLICY, 403) | {"administrator": 422},
     ),
 ]
+#: Who sees the rules of reclaim: those who see quotas of the site, and managers of a pool, who alone write them.
+RULES = {"operator", "finance", "auditor", "leadership", "capacity_manager"}
+MATRIX += [
+    ("reclaim", "/reclaim/", "get", only(QUOTAS)),
+    ("reclaim", "/reclaim/?state=all", "get", only(QUOTAS)),
+    ("reclaim", "/reclaim/?state=lost", "get", only(set()) | dict.fromkeys(QUOTAS, 422)),
+    ("reclaim-case", "/reclaim/R-000001/", "get", only(set())),
+    ("reclaim-move", "/reclaim/R-000001/answer/", "post", only(set())),
+    ("reclaim-rules", "/reclaim/rules/", "get", only(RULES)),
+    ("reclaim-rules", "/reclaim/rules/", "post", only(set()) | dict.fromkeys(RULES, 403) | {"capacity_manager": 422}),
+    ("reclaim-switch", "/reclaim/rules/lost/switch/", "post", only(set())),
+]
 CASES = [(name, address, method, who, answers[who]) for name, address, method, answers in MATRIX for who in answers]
 
 
@@ -385,7 +397,7 @@ def test_every_door_answers_each_role_as_the_matrix_says(
 READERS_OF_VISION_ALONE = ("member", "lead", "approver", "viewer", "former", "capacity_manager", "security", ANONYMOUS)
 PAGES = [(address, method) for name, address, method, _ in MATRIX if name in {"home", "ledger", "ledger-department"}]
 PAGES += [(address, method) for name, address, method, _ in MATRIX if name in {"ledger-lines", "jobs", "job"}]
-TOPICS = ("catalog", "project", "people", "reference", "quota", "offerings", "ask", "inbox", "acting", "polic")
+TOPICS = ("catalog", "project", "people", "reference", "quota", "offerings", "ask", "inbox", "acting", "polic", "reclaim")
 PAGES += [(address, method) for name, address, method, _ in MATRIX if name.startswith(TOPICS) and method == "get"]
 
 

@@ -82,7 +82,7 @@ def decide(request: HttpRequest, number: str) -> HttpResponse:
     """One ask with its consequences, the recommendation, the evidence, and the decision."""
     actor = reader(request)
     if request.method == "GET":
-        return _page(request, actor, reads.shown(number, actor))
+        return _page(request, actor, reads.shown(number, actor, with_moves=False))
     reads.ask_of(number, actor)
     try:
         ask = _decide(number, request.POST, actor)

@@ -42,21 +42,24 @@ def to_decide(actor: Actor) -> list[ToDecide]:
     rows = _maybe_mine(actor, deputises)
     if not rows:
         return []
-    resolver = Resolver(rows)
-    decided = set(Decision.objects.filter(by=actor.person, stage__in=rows).values_list("stage", flat=True))
+    homes = homes_of({stage.ask.project_id for stage in rows})
+    where = {
+        stage.ask_id: Where(
+            stage.ask.project_id, homes.get(stage.ask.project_id), stage.ask.asked_by_id, stage.ask.kind
+        )
+        for stage in rows
+    }
+    resolver, tree = Resolver(rows, where), department_tree()
+    decided = {one.stage_id for one in resolver.decisions if one.by_id == actor.person.pk}
     mine = []
     for stage in rows:
-        found = seat(
-            resolver.of(stage),
-            actor,
-            asked_by=stage.ask.asked_by_id,
-            acting_for=deputises,
-            decided=stage.pk in decided,
-        )
+        is_decided = stage.pk in decided
+        asked_by = stage.ask.asked_by_id
+        found = seat(resolver.of(stage), actor, asked_by=asked_by, acting_for=deputises, decided=is_decided)
         if found is not None:
-            mine.append((stage, found))
-    homes = home_names({stage.ask.project_id for stage, _ in mine})
-    return [ToDecide(stage.ask, stage, one, homes.get(stage.ask.project_id, "")) for stage, one in mine]
+            home = homes.get(stage.ask.project_id)
+            mine.append(ToDecide(stage.ask, stage, found, tree[home].name if home is not None else ""))
+    return mine
 
 
 def _maybe_mine(actor: Actor, deputises: list[int]) -> list[Stage]:
@@ -74,14 +77,14 @@ def _maybe_mine(actor: Actor, deputises: list[int]) -> list[Stage]:
         by_role |= Q(escalate__startswith=f"{role}@")
     rows = Stage.objects.filter(by_role, is_open=True, ask__in=Ask.objects.visible_to(actor).values("pk"))
     rows = rows.select_related("ask", "ask__project", "ask__asked_by", "ask__policy", "pool")
+    rows = rows.defer("ask__policy__document", "ask__facts", "ask__basis")  # large, and of no use in a list
     return list(rows.order_by("due_at", "pk").distinct())
 
 
-def home_names(projects: Iterable[int]) -> dict[int, str]:
-    """Project -> the name of its home department today."""
-    tree = department_tree()
-    rows = Placement.objects.on(day_of_today()).filter(project__in=list(projects)).values_list("project", "department")
-    return {project: tree[department].name for project, department in rows}
+def homes_of(projects: Iterable[int]) -> dict[int, int]:
+    """Project -> its home department today."""
+    rows = Placement.objects.on(day_of_today()).filter(project__in=list(projects))
+    return dict(rows.values_list("project", "department"))
 
 
 def without_approver(actor: Actor) -> Any:
@@ -179,8 +182,8 @@ def _holds(actor: Actor, capability: str) -> Exists:
     return Exists(Project.objects.visible_to(actor, capability).filter(pk=OuterRef("project")))
 
 
-def shown(number: str, actor: Actor) -> AskShown:
-    """One ask for its page, in about ten questions."""
+def shown(number: str, actor: Actor, *, with_moves: bool = True) -> AskShown:
+    """One ask for its page, in about ten questions; a page that tells no story leaves its moves out."""
     ask: Any = _found(_with_more(actor), number)
     tree, home = department_tree(), ask.home_id
     lines = list(ask.lines.select_related("pool", "model", "offering", "quota", "made").order_by("position"))
@@ -193,7 +196,9 @@ def shown(number: str, actor: Actor) -> AskShown:
         home=home,
         department=tree[home].name if home is not None else "",
         stages=stages_shown,
-        moves=list(ask.moves.select_related("stage", "by", "person", "instead_of").order_by("pk")),
+        moves=list(ask.moves.select_related("stage", "by", "person", "instead_of").order_by("pk"))
+        if with_moves
+        else [],
         revisions=revisions,
         files=[FileShown(**{**one, "at": datetime.fromisoformat(one["at"])}) for one in ask.files],
         seat=_seat_on(ask, stages_shown, actor),

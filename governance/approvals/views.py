@@ -138,7 +138,7 @@ def story(found: reads.AskShown) -> dict[str, Any]:
         "rows": shown.line_rows(found.ask, found.lines, {}),
         "story": shown.story(found),
         "changed": shown.differences(found),
-        "may": {move: True for move in found.may},
+        "may": dict.fromkeys(found.may, True),
     }
 
 

@@ -18,6 +18,7 @@ from governance.quotas import api as quotas
 from governance.quotas import pool_api as offered
 from governance.quotas import terms_api as terms
 from governance.quotas.enforcement import api as enforcement
+from governance.reclaim import api as reclaim
 from governance.tenants import api as tenants
 from governance.usage import api as usage
 from governance.usage.ops import api as ops
@@ -48,6 +49,16 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("quotas/<str:quota>/revoke", quotas.RevokeDoor),
     ("quotas/<str:quota>/suspend", quotas.SuspendDoor),
     ("quotas/<str:quota>/resume", quotas.ResumeDoor),
+    ("reclaim/cases", reclaim.CasesDoor),
+    ("reclaim/cases/<str:case>", reclaim.CaseDoor),
+    ("reclaim/cases/<str:case>/answer", reclaim.CaseAnswerDoor),
+    ("reclaim/cases/<str:case>/judge", reclaim.CaseJudgeDoor),
+    ("reclaim/cases/<str:case>/undo", reclaim.CaseUndoDoor),
+    ("reclaim/cases/<str:case>/withdraw", reclaim.CaseWithdrawDoor),
+    ("reclaim/balance", reclaim.BalanceDoor),
+    ("reclaim/rules", reclaim.RulesDoor),
+    ("reclaim/rules/preview", reclaim.RulePreviewDoor),
+    ("reclaim/rules/<str:code>/switch", reclaim.RuleSwitchDoor),
     ("offerings", offered.OfferingsDoor),
     ("offerings/<str:offering>/change", offered.OfferingChangeDoor),
     ("offerings/<str:offering>/end", offered.OfferingEndDoor),
@@ -76,7 +87,8 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("clusters/<str:code>/desired", enforcement.DesiredDoor),
     ("clusters/<str:code>/limits", enforcement.LimitsDoor),
     ("clusters/<str:code>/limit-orders", enforcement.OrdersDoor),
-    ("clusters/<str:code>/enforcement", enforcement.SwitchDoor),
+    ("clusters/<str:code>/enforcement", enforcement.EnforcementDoor),
+    ("clusters/<str:code>/enforcement/round", enforcement.RoundDoor),
     ("clusters/<str:code>/enforcement/check", enforcement.CheckDoor),
     ("clusters/<str:code>/drifts", enforcement.DriftsDoor),
     ("clusters/<str:code>/drifts/<int:number>/restore", enforcement.RestoreDoor),

@@ -90,7 +90,9 @@ MATRIX: list[tuple[str, str, str, dict[str, int]]] = [
     ("api-cluster-limits", f"{BJ}/limits", "get", only(OPERATIONS)),
     ("api-cluster-limit-orders", f"{BJ}/limit-orders", "get", only(OPERATIONS)),
     ("api-cluster-drifts", f"{BJ}/drifts", "get", only(OPERATIONS)),
-    ("api-cluster-enforcement", f"{BJ}/enforcement", "post", only(OPERATIONS, 403) | {"operator": 422}),
+    ("api-cluster-enforcement", f"{BJ}/enforcement", "get", only(OPERATIONS)),
+    ("api-cluster-enforcement", f"{BJ}/enforcement", "post", only(OPERATIONS, 403) | {"operator": 200}),
+    ("api-cluster-enforcement-round", f"{BJ}/enforcement/round", "post", only(OPERATIONS, 403) | {"operator": 409}),
     ("api-cluster-enforcement-check", f"{BJ}/enforcement/check", "post", only(OPERATIONS, 403) | {"operator": 409}),
     ("api-cluster-drift-restore", f"{BJ}/drifts/1/restore", "post", only(set())),
     ("api-cluster-drift-adopt", f"{BJ}/drifts/1/adopt", "post", only(set())),
@@ -206,3 +208,19 @@ MATRIX += [  # tests/approvals has the answers of asks that are there
     ("api-calendar-days", f"{V1}/calendar-days", "get", only(SIGNED_IN)),
     ("api-calendar-days", f"{V1}/calendar-days", "post", only(SIGNED_IN, 403) | {"administrator": 422}),
 ]  # fmt: skip
+#: Who sees the rules of reclaim; managers of a pool alone write them.
+RULES = {"operator", "finance", "auditor", "leadership", "capacity_manager"}
+RECLAIM = f"{V1}/reclaim"
+MATRIX += [
+    ("api-reclaim-cases", f"{RECLAIM}/cases", "get", only(QUOTAS)),
+    ("api-reclaim-case", f"{RECLAIM}/cases/R-000001", "get", only(set())),
+    *(
+        (f"api-reclaim-{verb}", f"{RECLAIM}/cases/R-000001/{verb}", "post", only(set()))
+        for verb in ("answer", "judge", "undo", "withdraw")
+    ),
+    ("api-reclaim-balance", f"{RECLAIM}/balance", "get", only(QUOTAS)),
+    ("api-reclaim-rules", f"{RECLAIM}/rules", "get", only(RULES)),
+    ("api-reclaim-rules", f"{RECLAIM}/rules", "post", only(RULES, 403) | {"capacity_manager": 422}),
+    ("api-reclaim-preview", f"{RECLAIM}/rules/preview", "post", only(RULES, 403) | {"capacity_manager": 422}),
+    ("api-reclaim-switch", f"{RECLAIM}/rules/lost/switch", "post", only(set())),
+]

@@ -201,7 +201,8 @@ def test_pages_ask_few_questions_however_many_asks_there_are():
         with CaptureQueriesContext(connection) as found:
             assert amy.get(address).status_code == 200
         counted[address] = len(found)
-    assert max(counted.values()) <= 15, counted
+    # Beside the session and its person, which every page asks for.
+    assert max(counted.values()) <= 15 + 2, counted
 
 
 @pytest.mark.parametrize("language", ["zh-hans", "en"])
