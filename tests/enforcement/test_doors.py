@@ -254,4 +254,18 @@ def test_a_quota_that_is_ahead_stands_in_no_scheduler_yet(cast: Cast) -> None:
     quota = quotas.award(Terms("ocr", "train-h800", 0, 8, later), actor=MACHINE)
     live()
     assert cast.client("operator").get(f"/api/v1/quotas/{quota.number}/enforcement").status_code == 404
-    assert "In the scheduler" not in cast.client("operator").get(f"/quotas/{quota.number}/").content.decode()
+    assert "h-standing" not in cast.client("operator").get(f"/quotas/{quota.number}/").content.decode()
+
+
+def test_the_door_of_a_cluster_says_how_it_stands_and_changes_only_what_is_given(cast: Cast) -> None:
+    quota = award()
+    live()
+    carried(quota)
+    client = cast.client("operator")
+    door = "/api/v1/clusters/bj/enforcement"
+    said = client.post(door, {"keeps_qos": ["Low", "urgent"]}, content_type="application/json").json()
+    assert (said["keeps_qos"], said["requires_type"], said["is_on"]) == (["low", "urgent"], True, False)
+    assert client.post(door, {"requires_type": "perhaps"}, content_type="application/json").status_code == 422
+    assert client.get(door).json()["states"]["in_force"] == 1
+    assert client.get(door).json()["keeps_qos"] == ["low", "urgent"]
+    assert client.post(f"{door}/round").status_code == 202

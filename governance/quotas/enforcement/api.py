@@ -15,7 +15,8 @@ from governance.doors.query import Paged
 from governance.errors import N_, NotFound
 from governance.tenants.models import day_of_today
 from governance.usage.ops.words import Said
-from governance.work.api import see_operations
+from governance.work.api import WorkRow, see_operations
+from governance.work.models import WorkItem
 
 from ..reads import quota_of
 from . import actions, reads, words
@@ -259,29 +260,67 @@ class CheckDoor(_OfCluster, WriteDoor):
 
 
 class SwitchIn(serializers.Serializer[Any]):
-    """Whether the portal sets limits there."""
+    """Whether the portal sets limits there, and how. What is left out stays as it is."""
 
-    is_on = serializers.BooleanField()
-
-
-class SwitchOut(serializers.Serializer[Any]):
-    """What holds now."""
-
-    is_on = serializers.BooleanField()
+    is_on = serializers.BooleanField(required=False)
+    requires_type = serializers.BooleanField(required=False)
+    keeps_qos = serializers.ListField(child=serializers.CharField(max_length=128), required=False)
+    syncs_members = serializers.BooleanField(required=False)
 
 
-class SwitchDoor(_OfCluster, WriteDoor):
-    """Opting in and out."""
+class EnforcementOut(serializers.Serializer[Any]):
+    """How enforcement stands on a cluster."""
+
+    is_on = serializers.BooleanField(source="setup.is_on")
+    changed_at = serializers.DateTimeField(source="setup.changed_at", allow_null=True)
+    changed_by = serializers.CharField(source="setup.changed_by")
+    requires_type = serializers.BooleanField(source="setup.requires_type", help_text=_("Jobs name their type of GPU"))
+    keeps_qos = serializers.ListField(source="setup.keeps_qos", child=serializers.CharField())
+    syncs_members = serializers.BooleanField(source="setup.syncs_members", help_text=_("Add members to accounts"))
+    read_at = serializers.DateTimeField(source="setup.read_at", allow_null=True)
+    limits = serializers.IntegerField(source="setup.limits", help_text=_("In force there."))
+    foreign_limits = serializers.IntegerField(source="setup.foreign_limits", help_text=_("Of these, not born here."))
+    states = serializers.JSONField(source="counts", help_text=_("Limits that carry quotas, by state."))
+    error = serializers.CharField()
+
+
+class EnforcementDoor(_OfCluster, WriteDoor, OneDoor):
+    """How enforcement stands, opting in and out, and its settings."""
 
     name = "api-cluster-enforcement"
-    title = _("Opt a cluster in or out")
-    says = _("409 while a finding blocks it. Opting out takes nothing back: what is in force stays in force.")
-    takes, result, capability = SwitchIn, SwitchOut, "enforcement.change"
+    title = _("Enforcement on a cluster")
+    says = _("409 while a finding blocks opting in. Opting out takes nothing back: what is in force stays in force.")
+    out = EnforcementOut
+    takes, result, capability, verb = SwitchIn, EnforcementOut, "enforcement.change", "change"
 
-    def act(self, actor: Actor, asked: dict[str, Any], given: dict[str, Any], **where: Any) -> dict[str, Any]:
+    def one(self, actor: Actor, asked: dict[str, Any], **where: Any) -> reads.ClusterState:
+        """As its page."""
+        return reads.cluster_state(_cluster(where))
+
+    def act(self, actor: Actor, asked: dict[str, Any], given: dict[str, Any], **where: Any) -> reads.ClusterState:
         """By the actions of the page."""
-        (actions.opt_in if given["is_on"] else actions.opt_out)(where["code"], actor=actor)
-        return given
+        code = where["code"]
+        if given.keys() - {"is_on"}:
+            setup = reads.cluster_state(_cluster(where)).setup
+            names = ("requires_type", "keeps_qos", "syncs_members")
+            actions.configure(code, actor=actor, **{name: given.get(name, getattr(setup, name)) for name in names})
+        if "is_on" in given:
+            (actions.opt_in if given["is_on"] else actions.opt_out)(code, actor=actor)
+        return reads.cluster_state(_cluster(where))
+
+
+class RoundDoor(_OfCluster, WriteDoor):
+    """A round, asked for."""
+
+    name = "api-cluster-enforcement-round"
+    title = _("Read and compare now")
+    says = _("Asks for a round: read, compare, tell, read back. 409 for a cluster without a scheduler.")
+    result, success, capability = WorkRow, 202, "enforcement.change"
+
+    def act(self, actor: Actor, asked: dict[str, Any], given: dict[str, Any], **where: Any) -> WorkItem:
+        """By the action of the page."""
+        actions.ask(where["code"], actor=actor)
+        return WorkItem.objects.get(kind=actions.ENFORCE, key=where["code"])
 
 
 class SettleIn(serializers.Serializer[Any]):

@@ -93,6 +93,9 @@ def standing_for(actor: Actor, line: Quota, day: date) -> Standing | None:
     """
     if line.state_on(day) not in (quota_rules.ACTIVE, quota_rules.SUSPENDED, quota_rules.GRACE):
         return None
+    cluster = line.pool.cluster
+    if cluster is None or cluster.scheduler_kind not in SCHEDULERS:
+        return None  # said without a question: the page has a dozen
     found = standing_of([line.number]).get(line.number)
     if found is None or actor.may("operations.view"):
         return found
