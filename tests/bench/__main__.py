@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import pages
+from tests.bench import asks, pages
 from tests.bench.records import DAYS
 from tests.bench.report import Figure, table
 from tests.bench.scratch import scratch_database
@@ -23,10 +23,16 @@ LIVE = ("repull", "backfill", "two_workers", "reconcile")
 
 
 def main() -> None:
-    """Measure on a scratch database and a temporary folder; both are gone afterwards. `pages` first: those of a large year."""
+    """Measure on a scratch database and a temporary folder; both are gone afterwards.
+
+    `pages` or `asks` first: those of a large year, or of many asks.
+    """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the database goes, too, when the bench is ended
     if sys.argv[1:2] == ["pages"]:
         pages.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["asks"]:
+        asks.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="runs to generate (default: 1000000)")

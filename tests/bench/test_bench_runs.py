@@ -48,3 +48,11 @@ def test_a_goal_is_reached_on_the_right_side_of_its_bound(goal: str, ratio: floa
     figure = Figure("day", "rebuilt", 0.5, 100, ratio=ratio, goal=goal)
     assert figure.reached is reached
     assert ("NOT REACHED" in table([figure])) is (reached is False)
+
+
+def test_the_bench_of_asks_runs_and_keeps_to_its_questions() -> None:
+    command = [sys.executable, "-m", "tests.bench", "asks", "--asks", "400", "--projects", "40", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    asked = [figure for figure in json.loads(done.stdout) if figure["against"] == "questions"]
+    assert len(asked) == 4 and all(figure["reached"] for figure in asked)
