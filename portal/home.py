@@ -15,6 +15,8 @@ from billing.ledger.rules import span_of
 from billing.ledger.views import latest_month
 from governance.access.actor import Actor
 from governance.access.rules import Role
+from governance.quotas.listing import own_pools
+from governance.tenants.models import day_of_today, logins_of
 from portal import home_month, home_reads, navigation
 from portal.context import standing_of
 from portal.navigation import Standing
@@ -22,6 +24,8 @@ from portal.navigation import Standing
 ROWS = 12
 #: For whom the month's ledger comes first; operations see their own questions before it.
 FIGURES_FIRST = frozenset({Role.LEADERSHIP, Role.FINANCE, Role.APPROVER, Role.VIEWER, Role.LEAD, Role.MEMBER})
+#: Whose own quotas stand at home; all others find them under Quotas.
+HOLDERS = frozenset({Role.MEMBER, Role.LEAD, Role.APPROVER})
 
 
 @login_required
@@ -35,8 +39,10 @@ def home(request: HttpRequest) -> HttpResponse:
     if standing.through is None and not context.get("operations"):
         context["state"] = "empty"
         return render(request, "portal/home_empty.html", context)
-    own = home_reads.own_jobs(actor) if standing.has_login and not actor.may("run.view") else None
+    own = home_reads.own_jobs(actor) if logins_of(actor) and not actor.may("run.view") else None
     context["own"] = own
+    if standing.roles & HOLDERS:
+        context["held"] = own_pools(actor, day_of_today())
     if standing.through is not None:
         context |= _capacity(standing, actor)
         if has_figures:

@@ -232,3 +232,18 @@ def test_a_page_asks_a_dozen_questions_at_most_whatever_there_is(cast, held, who
             assert client.get(address).status_code == 200
         counts.append(len(asked))
     assert counts[0] == counts[1] and counts[0] <= 12, "\n".join(one["sql"].split("FROM")[-1][:99] for one in asked)
+
+
+@pytest.mark.parametrize("who", ["member", "lead", "approver"])
+def test_home_shows_what_ones_projects_hold_by_pool(cast, held, who, django_assert_max_num_queries):
+    client = cast.client(who, language="en")
+    client.get("/")
+    with django_assert_max_num_queries(12):
+        response = client.get("/")
+    (one,) = response.context["held"]
+    assert (one.guaranteed, one.ceiling, one.used) == (20, 40, 16)
+    assert "Quotas in use" in response.content.decode() and "24.0 free" in response.content.decode()
+
+
+def test_home_of_who_holds_nothing_has_no_such_part(cast, held):
+    assert "held" not in page(cast, "finance", "/").context
