@@ -19,7 +19,7 @@ from governance.tenants.models import Placement, Project, day_of_today, departme
 from . import rules, stages
 from .deciding_models import represented
 from .locking import NO_ASK
-from .models import Ask, AskLine, AskQuerySet, Attachment, Decision, Move, ReclaimExemption, Revision, Stage
+from .models import Ask, AskLine, AskQuerySet, Attachment, Decision, Move, Named, ReclaimExemption, Revision, Stage
 from .resolving import Deciders, Resolver, Seat, Where, absent, seat
 from .rules import differences
 
@@ -70,7 +70,8 @@ def _maybe_mine(actor: Actor, deputises: list[int]) -> list[Stage]:
     for one in represented(actor):
         held += held_today(one)
     roles = {grant.role for grant in held}
-    by_role = Q(role__in=roles) | Q(named__person__in=people, named__ended_at__isnull=True)
+    named = Named.objects.filter(stage=OuterRef("pk"), person__in=people, ended_at__isnull=True)
+    by_role = Q(role__in=roles) | Q(Exists(named))
     if "approver" in roles:
         by_role |= Q(scope="project")  # the ladder of a project goes on to its department
     for role in roles:
@@ -78,7 +79,7 @@ def _maybe_mine(actor: Actor, deputises: list[int]) -> list[Stage]:
     rows = Stage.objects.filter(by_role, is_open=True, ask__in=Ask.objects.visible_to(actor).values("pk"))
     rows = rows.select_related("ask", "ask__project", "ask__asked_by", "ask__policy", "pool")
     rows = rows.defer("ask__policy__document", "ask__facts", "ask__basis")  # large, and of no use in a list
-    return list(rows.order_by("due_at", "pk").distinct())
+    return list(rows.order_by("due_at", "pk"))
 
 
 def homes_of(projects: Iterable[int]) -> dict[int, int]:

@@ -6,21 +6,25 @@ from datetime import timedelta
 
 import pytest
 
-from governance.approvals import moving
+from governance.access.actor import Actor
+from governance.approvals import drafts, moving
 from governance.approvals.actions import Award, approve, reject, return_to_author
 from governance.approvals.models import Ask, Decision, Move, ReclaimExemption, Stage
 from governance.approvals.submitting import submit
 from governance.audit.models import AuditLine
+from governance.catalogue.models import Cluster
 from governance.errors import BadData, BadItems, NotAllowed, NotFound, NotTheMoment
 from governance.notices.models import Notice
 from governance.quotas import actions as quotas
 from governance.quotas.actions import Terms
 from governance.quotas.models import Offering, Quota
 from governance.tenants.models import Department, Placement, Project
+from governance.work.models import WorkItem
 from tests.approvals.conftest import D, asked, day, draft, line, who
 from tests.books import MACHINE
 
 pytestmark = pytest.mark.usefixtures("company")
+EVERYBODY = ("ann", "lea", "amy", "abe", "top", "cap", "ric", "fin", "adm", "out")
 
 
 def held(project: str = "ocr") -> list[tuple[int, int, int, int, str]]:
@@ -250,3 +254,32 @@ def test_what_is_missing_is_said_all_at_once():
     words = str(caught.value)
     assert "what it is for" in words and "Line 1: name the first day" in words and "lie behind" in words
     assert Ask.objects.get().state == "draft"
+
+
+def test_a_scheduler_that_is_down_keeps_nobody_from_deciding():
+    Cluster.objects.update(scheduler_kind="slurm", connection={"host": "127.0.0.1", "port": 9, "user": "nobody"})
+    ask = asked()
+    approve(ask.number, actor=who("amy"))
+    assert approve(ask.number, actor=who("cap")).state == "approved"
+    assert WorkItem.objects.get(kind="quotas.enforce").key == "bj"  # it follows once it is back
+
+
+def test_a_draft_is_its_authors_alone_and_an_ask_those_of_its_project_and_pool():
+    number = draft().number
+    other = asked("lea").number
+    seen = {name: {one.number for one in Ask.objects.visible_to(who(name))} for name in EVERYBODY}
+    assert {name for name in seen if number in seen[name]} == {"ann"}
+    assert {name for name in seen if other in seen[name]} == {"ann", "lea", "amy", "abe", "top", "cap", "fin"}
+    assert not Ask.objects.visible_to(Actor.anonymous()).exists()
+
+
+def test_a_copy_is_a_draft_of_ones_own_with_its_days_open():
+    source = asked("ann", "new", line(8, level="urgent"))
+    made = drafts.copy(source.number, actor=who("lea"))
+    row = made.lines.get()
+    assert (made.state, made.asked_by.username, made.copied_from) == ("draft", "lea", source)
+    assert (row.guaranteed_gpus, row.level, row.from_on, row.to_on, row.base) == (8, "urgent", None, None, None)
+    with pytest.raises(BadItems):
+        submit(made.number, actor=who("lea"))
+    with pytest.raises(NotFound):
+        drafts.copy(source.number, actor=who("out"))
