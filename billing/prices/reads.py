@@ -14,30 +14,35 @@ from governance.usage.reads import DayUse
 
 from .rules import ANY, GPU_HOUR, PriceOfDay, Tariff
 
-#: One question for both: a page that lists what has no price asks for them each time.
+PRICE, FACTOR, OFFERED = 1, 2, 3
+#: One question for all: a page that lists what has no price asks for them each time.
 PRICES_AND_FACTORS = """
-    SELECT TRUE, from_on, to_on, pool, accelerator, qos, band, gpu_hour, cpu_core_hour, memory_gib_hour FROM price
+    SELECT 1, from_on, to_on, pool, accelerator, qos, band, gpu_hour, cpu_core_hour, memory_gib_hour FROM price
     UNION ALL
-    SELECT FALSE, f.from_on, f.to_on, m.code, c.code, '', '', f.factor, NULL, NULL
-    FROM card_factor AS f JOIN accelerator_model AS m ON m.id = f.model_id JOIN accelerator_model AS c ON c.id = m.card_id"""
+    SELECT 2, f.from_on, f.to_on, m.code, c.code, '', '', f.factor, NULL, NULL
+    FROM card_factor AS f JOIN accelerator_model AS m ON m.id = f.model_id JOIN accelerator_model AS c ON c.id = m.card_id
+    UNION ALL
+    SELECT 3, o.from_on, o.to_on, p.code, o.level, o.qos, '', NULL, NULL, NULL FROM offering AS o JOIN pool AS p ON p.id = o.pool_id"""
 
 
 class PriceHistory:
-    """All prices and card factors with their days, read once and asked for many days. A snapshot."""
+    """All prices, card factors and offerings' QoS with their days, read once and asked for many days. A snapshot."""
 
     def __init__(self) -> None:
         self._prices: list[tuple[tuple[date | None, date | None], PriceOfDay]] = []
         self._factors: list[tuple[tuple[date | None, date | None], str, str, Decimal]] = []
+        self._offered: list[tuple[tuple[date | None, date | None], str, str, str]] = []
         with connection.cursor() as cursor:
             cursor.execute(PRICES_AND_FACTORS)
-            for is_price, low, high, *rest in cursor.fetchall():
-                if is_price:
+            for kind, low, high, *rest in cursor.fetchall():
+                if kind == PRICE:
                     self._prices.append(((low, high), PriceOfDay(*rest)))
-                else:
+                elif kind == FACTOR:
                     model, card, _, _, factor, *_ = rest
                     self._factors.append(((low, high), model, card, factor))
-        spans = [span for span, *_ in self._prices] + [span for span, *_ in self._factors]
-        self._cuts = sorted({day for span in spans for day in span if day is not None})
+                else:
+                    self._offered.append(((low, high), *rest[:3]))
+        self._cuts = sorted(self.changes())
 
     def stretch(self, day: date) -> int:
         """A number that days share between which no price and no factor begins or ends."""
@@ -46,11 +51,12 @@ class PriceHistory:
     def on(self, day: date) -> Tariff:
         """The prices of `day`."""
         cards = {model: (card, factor) for span, model, card, factor in self._factors if holds(span, day)}
-        return Tariff((price for span, price in self._prices if holds(span, day)), cards)
+        offered = {(pool, level): qos for span, pool, level, qos in self._offered if holds(span, day)}
+        return Tariff((price for span, price in self._prices if holds(span, day)), cards, offered)
 
     def changes(self) -> set[date]:
-        """The days on which some price or factor begins or ends."""
-        spans = [span for span, *_ in self._prices] + [span for span, *_ in self._factors]
+        """The days on which some price, factor or offering begins or ends."""
+        spans = [span for found in (self._prices, self._factors, self._offered) for span, *_ in found]
         return {day for span in spans for day in span if day is not None}
 
 

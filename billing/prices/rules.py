@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
+from governance.quotas.enforcement.rules import level_of
+
 ANY = "*"
 GPU_HOUR, CPU_CORE_HOUR, MEMORY_GIB_HOUR = "gpu_hour", "cpu_core_hour", "memory_gib_hour"
 MEASURES = (GPU_HOUR, CPU_CORE_HOUR, MEMORY_GIB_HOUR)
@@ -29,13 +31,25 @@ class PriceOfDay(NamedTuple):
 class Tariff:
     """The prices of one day, ready to be asked."""
 
-    def __init__(self, prices: Iterable[PriceOfDay], cards: Mapping[str, tuple[str, Decimal]]) -> None:
-        """`cards`: slice model -> (its card's model, the factor of the day)."""
+    def __init__(
+        self,
+        prices: Iterable[PriceOfDay],
+        cards: Mapping[str, tuple[str, Decimal]],
+        offered: Mapping[tuple[str, str], str] | None = None,
+    ) -> None:
+        """`cards`: slice model -> (its card's model, the factor of the day). `offered`: (pool, level) -> its QoS on the day."""
         self._prices = list(prices)
         self._cards = cards
+        self._offered = offered or {}
 
     def unit_price(self, measure: str, pool: str, model: str, qos: str, band: str) -> Decimal | None:
-        """The price of one unit of `measure`, None where the day has none (unpriced, which is not free)."""
+        """The price of one unit of `measure`, None where the day has none (unpriced, which is not free).
+
+        Use under a QOS that carries a quota costs what the pool's offering of its level does.
+        """
+        level = level_of(qos)
+        if level is not None:
+            qos = self._offered.get((pool, level), qos)
         if model in self._cards:
             own = self._best(measure, pool, model, qos, band, exact_model=True)
             if own is not None:

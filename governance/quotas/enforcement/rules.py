@@ -131,6 +131,14 @@ def qos_name(project: str, pool: str, level: str, model: str) -> str:
     return name
 
 
+def level_of(qos: str) -> str | None:
+    """The level of a line by the QOS that carries it; None for a QOS that is not the portal's own."""
+    parts = qos.split(".")
+    if len(parts) < 3 or parts[0] != PREFIX:
+        return None
+    return parts[3] if len(parts) > 3 and parts[3] in quota_rules.LEVELS else quota_rules.NORMAL
+
+
 def desired(lines: Iterable[Line], site: Site, budgets: Mapping[str, int] | None = None) -> Desired:
     """What should be in force. `budgets` has the minutes counted before the period, by QOS."""
     refused: dict[str, tuple[str, dict[str, str]]] = {}
