@@ -69,7 +69,7 @@
     const one = chosen();
     if (!one) return says.textContent;
     if (one.value !== "less") return one.dataset.says;
-    return `${one.dataset.says}: ${[...decide.querySelectorAll("[data-award]")].map((field) => field.value).join(" + ")} GPUs`;
+    return one.dataset.pattern.replace("#", [...decide.querySelectorAll("[data-award]")].map((field) => field.value).join(" + "));
   };
   const show = () => { if (chosen()) says.textContent = words(); };
   decide.addEventListener("input", (event) => {

@@ -23,7 +23,7 @@ class RuleForm(PlainForm):
     pool = forms.ChoiceField(label=_("Pool"), required=False)
     window_days = forms.IntegerField(label=_("Whole days looked at"), min_value=1, max_value=366, initial=14)
     below_percent = forms.IntegerField(
-        label=_("Below (% of the guarantee)"), min_value=0, max_value=100, initial=30,
+        label=_("Below this share (%)"), min_value=0, max_value=100, initial=30,
         help_text=_("Unused where the 95th percentile of the days lies below it."),
     )  # fmt: skip
     keep_percent = forms.IntegerField(label=_("Left above it (%)"), min_value=0, max_value=100, initial=20)

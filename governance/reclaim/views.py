@@ -93,6 +93,7 @@ def _case_page(
         "answer_word": wording.ANSWERS.get(found.answer, ""),
         "outcome_word": wording.OUTCOMES.get(found.outcome, ""),
         "is_false": found.outcome in rules.FALSE_OUTCOMES,
+        "effect": [(word, found.effect[name]) for name, word in wording.EFFECT.items() if name in (found.effect or {})],
         "chart": _chart(found),
         "moves": moves_of(found, actor),
         "today": day_of_today(),

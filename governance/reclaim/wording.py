@@ -43,6 +43,6 @@ DONE: dict[str, str | Promise] = {
 }
 EFFECT: dict[str, str | Promise] = {
     "freed_gpus": _("GPUs freed"),
-    "used_since": _("In use since"),
-    "wait_hours": _("Mean wait for capacity"),
+    "p95": _("In use since, P95"),
+    "wait_quota_seconds": _("Seconds waited for quota since"),
 }
