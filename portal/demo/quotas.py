@@ -22,6 +22,8 @@ ENDING = ("ocr", "train-a800")  # within a fortnight
 IN_GRACE = ("risk", "train-a800")  # ran out yesterday
 SUSPENDED = ("stress", "train-h800")
 RAISED = ("pretrain", "train-h800")  # in the middle of the period
+AWARDED, RAISED_WHY = "半年计划 · half-year plan", "复核后提高 · raised after the review"
+SUSPENDED_WHY = "新节点验收 · acceptance of new nodes"
 METERED = {"eval", "synthesis", "recall", "autolabel"}  # have GPU-hours of a month
 
 

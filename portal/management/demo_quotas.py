@@ -75,16 +75,14 @@ def _award(line: quotas.Held, pool: Pool, home: int | None, middle: date, actor:
         level=line.level,
         gpu_hours=line.gpu_hours,
     )
-    made = actions.award(terms, actor=actor, note="半年计划 · half-year plan")
+    made = actions.award(terms, actor=actor, note=quotas.AWARDED)
     if first < gpus:
-        made = actions.change(
-            made.number, on=middle, guaranteed_gpus=gpus, actor=actor, note="复核后提高 · raised after the review"
-        )
+        made = actions.change(made.number, on=middle, guaranteed_gpus=gpus, actor=actor, note=quotas.RAISED_WHY)
     if line.suspended_on:
         actions.suspend(
             made.number,
             from_on=line.suspended_on,
             to_on=None,
-            reason="新节点验收 · acceptance of new nodes",
+            reason=quotas.SUSPENDED_WHY,
             actor=actor,
         )
