@@ -15,6 +15,7 @@ from governance.quotas import actions as quotas
 from governance.quotas.actions import Terms
 from governance.quotas.enforcement import actions, reads
 from governance.quotas.enforcement.models import EnforcedCluster, EnforcedLimit, LimitDrift, LimitOrder
+from governance.quotas.enforcement.reconciling import reconcile
 from governance.quotas.models import Quota
 from governance.work.models import WorkItem
 from tests.books import MACHINE
@@ -194,6 +195,8 @@ def test_a_cluster_behind_slurmrestd_cannot_be_opted_in_and_says_why(cast: Cast)
     )
     with pytest.raises(NotTheMoment, match="limits_not_by_rest"):
         actions.opt_in("bj", actor=MACHINE)
+    assert reconcile("bj", actor=MACHINE).limits == 0  # nothing to try again
+    assert "slurmrestd" in reads.cluster_state(Cluster.objects.get(code="bj")).error
     assert (
         "answers 200 without changing anything" in cast.client("operator").get("/ops/enforcement/bj/").content.decode()
     )
