@@ -28,8 +28,10 @@ def of_period(query: Query, actor: Actor) -> Exceptions:
 
     where, given = reads.conditions(query, reads.FACT_COLUMNS, actor, "usage.view")
     names = {*query.dimensions, *query.filters}
-    by_month = is_summed(query.span, names)
-    asked = OF_FACTS.format(day="NULL::date" if by_month else "day", facts=facts_of(query.span, names), where=where)
+    by_month, of_site = is_summed(query.span, names), reads.is_of_site(query, actor)
+    asked = OF_FACTS.format(
+        day="NULL::date" if by_month else "day", facts=facts_of(query.span, names, of_site=of_site), where=where
+    )
     marks = list(given)
     if actor.may("usage.view"):
         asked += OF_THE_SITE.format(facts=facts_of(query.span, ()))
@@ -51,7 +53,9 @@ def of_period(query: Query, actor: Actor) -> Exceptions:
         # Which of these days have such use only the facts of the days tell.
         columns = [list(column) for column in zip(*lacking, strict=True)]
         days = sorted(set().union(*lacking.values()))
-        asked = OF_FACTS.format(day="day", facts=facts_of(query.span, FINER), where=f"{where} AND {OF_KEYS}")
+        asked = OF_FACTS.format(
+            day="day", facts=facts_of(query.span, {*names, *FINER}, of_site=of_site), where=f"{where} AND {OF_KEYS}"
+        )
         for _what, day, pool, model, qos, band, quantity, _unknown in _rows(asked + IN_ORDER, [*given, days, *columns]):
             unpriced.look(day, pool, model, qos, band, int(quantity))
     found.unpriced_days = unpriced.days()

@@ -1,4 +1,5 @@
-"""Facts and lines as statements read them: day by day, or summed by month where whole months are asked for and nothing finer."""
+"""Facts and lines as statements read them: day by day, or summed by month where whole months are asked for and nothing finer, or
+summed over everybody where the days of the whole site are asked for."""
 
 from __future__ import annotations
 
@@ -9,17 +10,20 @@ from .rules import Span
 
 #: What is not in the sums by month.
 FINER = frozenset({"day", "outcome"})
+#: What is in the sums of the whole site's days.
+OF_SITE = frozenset({"day", "cluster", "pool", "model", "qos", "outcome"})
 
 KEYS = 'u.band, u.cluster, u.pool, u.model, u.account, u."user", u.project, u.qos'
 SUMS = "milligpu_seconds, cpu_seconds, node_seconds, wall_seconds, memory_mib_seconds, runs_started, runs_ended, unknown_gpu_runs"
-HOME = """
-    JOIN project AS p ON p.code = u.project
-    LEFT JOIN placement AS h
-        ON h.project_id = p.id AND (h.from_on IS NULL OR h.from_on <= u.{day}) AND (h.to_on IS NULL OR h.to_on > u.{day})
-    LEFT JOIN department AS d ON d.id = h.department_id
+CARD = """
     LEFT JOIN accelerator_model AS m ON m.code = u.model AND m.card_id IS NOT NULL
     LEFT JOIN card_factor AS c
         ON c.model_id = m.id AND (c.from_on IS NULL OR c.from_on <= u.{day}) AND (c.to_on IS NULL OR c.to_on > u.{day})"""
+HOME = f"""
+    JOIN project AS p ON p.code = u.project
+    LEFT JOIN placement AS h
+        ON h.project_id = p.id AND (h.from_on IS NULL OR h.from_on <= u.{{day}}) AND (h.to_on IS NULL OR h.to_on > u.{{day}})
+    LEFT JOIN department AS d ON d.id = h.department_id{CARD}"""
 
 #: Facts with the home department of their day and the card factor of their model.
 BY_DAY = f"""
@@ -29,6 +33,15 @@ BY_DAY = f"""
         u.milligpu_seconds * coalesce(c.factor, 1) AS card_milligpu_seconds
     FROM usage_day AS u {HOME.format(day="day")}
     WHERE u.day BETWEEN %s AND %s
+"""
+
+#: The whole site's, by day: nobody's account, user, project or department is told apart.
+BY_SITE_DAY = f"""
+    SELECT u.day, u.band, u.cluster, u.pool, u.model, u.qos, u.outcome, u.milligpu_seconds, u.cpu_seconds, u.node_seconds,
+        u.wall_seconds, u.memory_mib_seconds, u.runs_started, u.runs_ended, u.unknown_gpu_runs,
+        u.milligpu_seconds * coalesce(c.factor, 1) AS card_milligpu_seconds
+    FROM usage_site_day AS u {CARD.format(day="day")}
+    WHERE u.day BETWEEN '{{low}}' AND '{{high}}'
 """
 
 #: The same by month. A project that changes its home within a month, and a model that changes its factor, are read day by day.
@@ -76,14 +89,17 @@ def is_summed(span: Span, names: Collection[str]) -> bool:
     return whole_months(span) is not None and not FINER & set(names)
 
 
-def facts_of(span: Span, names: Collection[str]) -> str:
+def facts_of(span: Span, names: Collection[str], *, of_site: bool = False) -> str:
     """A question for the facts of the days, with `department` and `card_milligpu_seconds`; it takes no parameters.
 
+    `of_site`: everybody's are asked for, so that account, user, project and department may be missing unless `names` has them.
     The days before the first whole month and behind the last are read one by one.
     """
     low, high = (_plain(day) for day in span)
     months = whole_months(span)
     if months is None or not is_summed(span, names):
+        if of_site and OF_SITE.issuperset(names):
+            return BY_SITE_DAY.format(low=low, high=high)
         return BY_DAY.replace("%s AND %s", f"'{low}' AND '{high}'")
     given = {"first": months.first_on, "last": months.last_on, "before": months.first_on - timedelta(days=1)}
     given["behind"] = months.last_on + timedelta(days=1)

@@ -20,15 +20,13 @@ from governance.tenants.models import UNATTRIBUTED, Project, department_tree
 from governance.usage import watermarks
 
 from . import accruals, exceptions, scope
-from .facts import BY_DAY, facts_of, lines_of
+from .facts import facts_of, lines_of
 from .rules import Span, span_of
 from .statement import DIMENSIONS, HOURS_ONLY, Row, Statement, Sums
 
 #: Columns of facts and of lines by dimension; a dimension that lines do not have is None.
 FACT_COLUMNS = {d: f'f."{d}"' for d in DIMENSIONS} | {"day": "f.day::text"}
 LINE_COLUMNS = {d: f'l."{d}"' for d in DIMENSIONS if d not in HOURS_ONLY} | {"day": "l.used_on::text"}
-
-FACTS = BY_DAY
 
 
 class Query(NamedTuple):
@@ -143,6 +141,11 @@ def conditions(query: Query, columns: dict[str, str], actor: Actor, capability: 
     return " AND ".join(parts), given
 
 
+def is_of_site(query: Query, actor: Actor) -> bool:
+    """Whether everybody's hours are asked for, by somebody who may see them: the conditions look at no project or department then."""
+    return query.departments is None and actor.may("usage.view")
+
+
 #: What a row is, its key (one text for each dimension), eight sums, an amount.
 USED = """
     SELECT 'used' AS what, ARRAY[{facts}]::text[] AS key, sum(milligpu_seconds), sum(card_milligpu_seconds), sum(cpu_seconds),
@@ -169,7 +172,12 @@ def _figures(
     names = {*query.dimensions, *query.filters}
     keys = ", ".join(FACT_COLUMNS[d] for d in query.dimensions)
     asked, given = (
-        USED.format(facts=keys, all_facts=facts_of(query.span, names), used=used, by_facts=_grouped(keys)),
+        USED.format(
+            facts=keys,
+            all_facts=facts_of(query.span, names, of_site=is_of_site(query, actor)),
+            used=used,
+            by_facts=_grouped(keys),
+        ),
         list(of_facts),
     )
     if with_money:

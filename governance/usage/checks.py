@@ -67,12 +67,13 @@ def _nothing_dropped() -> Check:
 def _usage_closes() -> Check:
     zone = installation().time_zone
     days, wrong, difference = _row(sql.text("usage_closes"), {"zone": zone})
-    waiting = _one("SELECT count(DISTINCT (cluster_id, day)) FROM dirty_day")
+    waiting, sums_off = _one("SELECT count(DISTINCT (cluster_id, day)) FROM dirty_day"), _one(sql.text("sums_off"))
+    off = {"days_off": wrong, "milligpu_seconds_off": int(difference or 0), "sums_off": sums_off}
     return Check(
         4,
         N_("usage closes: day facts sum to the runs"),
-        wrong == 0,
-        {"days": days, "days_off": wrong, "milligpu_seconds_off": int(difference or 0), "days_waiting": waiting},
+        wrong == 0 and sums_off == 0,
+        {"days": days, **off, "days_waiting": waiting},
     )
 
 

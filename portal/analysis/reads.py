@@ -13,7 +13,8 @@ from django.db import connection
 from django.db.models import OuterRef, Subquery
 
 from billing.ledger import scope
-from billing.ledger.reads import FACT_COLUMNS, FACTS, Query, conditions
+from billing.ledger.facts import FINER, facts_of
+from billing.ledger.reads import FACT_COLUMNS, Query, conditions, is_of_site
 from billing.ledger.rules import Span
 from governance.access.actor import Actor
 from governance.access.named import in_language
@@ -151,9 +152,11 @@ def query_of(first_on: date, last_on: date, by: str, filters: dict[str, str], ac
 def use(query: Query, *, actor: Actor, series: int = SERIES) -> Use:
     """Hours and starts by day and series, and by outcome, of what the actor may see; one question."""
     where, given = conditions(query, FACT_COLUMNS, actor, "usage.view")
-    statement = HOURS.format(by=FACT_COLUMNS[query.dimensions[0]], facts=FACTS, where=where)
+    names = {*query.dimensions, *query.filters, *FINER}
+    facts = facts_of(query.span, names, of_site=is_of_site(query, actor))
+    statement = HOURS.format(by=FACT_COLUMNS[query.dimensions[0]], facts=facts, where=where)
     found = Use(*query.span)
-    for what, day, key, milli, started, ended in _rows(statement, [*query.span, *given, series]):
+    for what, day, key, milli, started, ended in _rows(statement, [*given, series]):
         if what == "day":
             found.days.append(Day(day, key, int(milli), int(started)))
         else:
@@ -186,7 +189,7 @@ def _within(query: Query, zone: ZoneInfo, actor: Actor) -> tuple[str, list[Any]]
     if actor.may("usage.view") and query.departments is None and not query.filters:
         return "", []
     where, given = conditions(query, FACT_COLUMNS, actor, "usage.view")
-    return WITHIN.format(facts=FACTS, where=where), [*query.span, *given, zone.key]
+    return WITHIN.format(facts=facts_of(query.span, FINER), where=where), [*given, zone.key]
 
 
 class _Pools:

@@ -11,11 +11,13 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
+from django.utils.safestring import SafeString
 
 from governance.catalogue.reads import installation
 from governance.schedulers.slurm.hostlist import expand
 from governance.usage.rules import day_bounds
 
+from . import drawing
 from .estate import Unit, spots
 
 #: Lower bounds of the steps q1 to q5, in percent.
@@ -95,6 +97,11 @@ class Rack:
 
     name: str
     cells: list[Cell] = field(default_factory=list)
+
+    @property
+    def drawn(self) -> SafeString:
+        """The cells as HTML."""
+        return drawing.cells(self.cells)
 
 
 @dataclass

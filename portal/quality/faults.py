@@ -97,7 +97,7 @@ def counts(first_on: date, last_on: date) -> list[Count]:
     asked = """
         SELECT 'quarantine', count(*) FROM quarantined_record WHERE resolved_at IS NULL
         UNION ALL SELECT 'over', count(DISTINCT day) FROM capacity_day WHERE day BETWEEN %s AND %s AND over > 0
-        UNION ALL SELECT 'unknown', coalesce(sum(unknown_gpu_runs), 0) FROM usage_day WHERE day BETWEEN %s AND %s
+        UNION ALL SELECT 'unknown', coalesce(sum(unknown_gpu_runs), 0) FROM usage_site_day WHERE day BETWEEN %s AND %s
         UNION ALL SELECT 'flags', count(*) FROM run WHERE submit_at >= %s AND submit_at < %s::date + 1 AND flags <> ''
         UNION ALL SELECT 'findings', count(*) FROM pull_finding WHERE resolved_at IS NULL"""
     found = {code: int(count) for code, count in _rows(asked, [*days, *days, *days])}

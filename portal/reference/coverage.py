@@ -24,7 +24,7 @@ USED = """
         WHERE month >= %(first)s AND month < %(end)s AND month <> ALL(%(within)s::date[])
         UNION ALL
         SELECT u.day, pool, model, qos, band, milligpu_seconds FROM unnest(%(within)s::date[]) AS w (first)
-        JOIN usage_day AS u ON u.day >= w.first AND u.day < w.first + interval '1 month'
+        JOIN usage_site_day AS u ON u.day >= w.first AND u.day < w.first + interval '1 month'
     ) AS x WHERE milligpu_seconds > 0 AND (%(pool)s = '' OR pool = %(pool)s)
     GROUP BY 1, 2, 3, 4, 5"""
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from random import Random
 
 import pytest
 from django.db import connection
 
-from billing.ledger import reads
+from billing.ledger import facts, reads
 from governance.access.actor import Actor
+from governance.usage.checks import usage_checks
+from portal.analysis import views as analysis
 from tests import books
 from tests.cast import EVERYBODY, Cast
 
 pytestmark = pytest.mark.django_db
 SUMS = "milligpu_seconds, cpu_seconds, node_seconds, wall_seconds, memory_mib_seconds, runs_started, runs_ended, unknown_gpu_runs"
 KEYS = 'project, pool, model, qos, band, cluster, account, "user"'
+SITE = "day, cluster, pool, model, qos, band, outcome"
 OWED = 'project, department, pool, model, qos, band, cluster, "user"'
 
 
@@ -24,6 +28,8 @@ def differences() -> list[tuple[object, ...]]:
     sums = ", ".join(f"sum({name})::bigint" for name in SUMS.split(", "))
     facts = f"SELECT date_trunc('month', day)::date, {KEYS}, count(*), {sums} FROM usage_day GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
     kept = f"SELECT month, {KEYS}, facts, {SUMS} FROM usage_month"
+    of_days = f"SELECT {SITE}, count(*), {sums} FROM usage_day GROUP BY 1, 2, 3, 4, 5, 6, 7"
+    of_site = f"SELECT {SITE}, facts, {SUMS} FROM usage_site_day"
     lines = f"""SELECT date_trunc('month', used_on)::date, {OWED}, count(*), sum(amount) FROM line
         WHERE account_kind = 'department' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""
     owed = f"SELECT month, {OWED}, lines, amount FROM line_month"
@@ -32,7 +38,7 @@ def differences() -> list[tuple[object, ...]]:
         booked = """SELECT e.period_id, l.account_kind, CASE l.account_kind WHEN 'department' THEN l.department ELSE l.pool END,
             count(*), sum(l.amount) FROM line AS l JOIN entry AS e ON e.id = l.entry_id GROUP BY 1, 2, 3"""
         balance = "SELECT period, account_kind, code, lines, amount FROM booked_month"
-        pairs = [(facts, kept), (lines, owed), (booked, balance)]
+        pairs = [(facts, kept), (of_days, of_site), (lines, owed), (booked, balance)]
         for one, other in pairs + [(other, one) for one, other in pairs]:
             cursor.execute(f"({one}) EXCEPT ({other})")
             found += cursor.fetchall()
@@ -55,6 +61,59 @@ def test_the_sums_follow_records_mappings_and_corrections(cast: Cast, tmp_path: 
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM usage_month WHERE project = 'unattributed' OR facts = 0")
         assert cursor.fetchone() == (0,)
+
+
+#: Any way of writing facts: some rows changed, ended otherwise, gone, doubled under another user, all gone.
+WRITES = (
+    "UPDATE usage_day SET milligpu_seconds = milligpu_seconds + 7, runs_ended = runs_ended + 1 WHERE {some}",
+    "UPDATE usage_day SET outcome = outcome || '{n}' WHERE {some}",
+    "DELETE FROM usage_day WHERE {some}",
+    'CREATE TEMP TABLE more ON COMMIT DROP AS SELECT * FROM usage_day WHERE {some}; UPDATE more SET "user" = "user" || \'+{n}\';'
+    " INSERT INTO usage_day SELECT * FROM more; DROP TABLE more",
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_sums_follow_whatever_is_written(cast: Cast, seed: int) -> None:
+    chance = Random(seed)
+    assert check_sums() == 0
+    with connection.cursor() as cursor:
+        for n in range(8):
+            some = f"mod(abs(hashtext(day::text || account || outcome || '{chance.random()}')::bigint), 3) = 0"
+            cursor.execute(chance.choice(WRITES).format(some=some, n=n))
+            assert differences() == [], n
+        assert check_sums() == 0
+        cursor.execute(
+            "UPDATE usage_site_day SET runs_started = runs_started + 1 WHERE day = (SELECT min(day) FROM usage_site_day)"
+        )
+        assert check_sums() > 0
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; TRUNCATE usage_day")
+    assert differences() == []
+
+
+def check_sums() -> int:
+    """What checking the books says of them."""
+    (check,) = (one for one in usage_checks() if one.identity == 4)
+    assert check.figures["sums_off"] == 0 or not check.holds
+    return int(check.figures["sums_off"])
+
+
+@pytest.mark.parametrize("filters", [{}, {"pool": "train-h800"}, {"outcome": "completed", "cluster": "bj"}])
+@pytest.mark.parametrize("by", analysis.BY)
+def test_everything_by_day_says_the_same_as_its_facts(
+    cast: Cast, by: str, filters: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actor, days = cast.actor("finance"), (date(2026, 6, 1), date(2026, 7, 1))
+    query = analysis.reads.query_of(*days, by, filters, actor)
+
+    def said() -> tuple[object, ...]:
+        statement = reads.statement(f"{days[0]}..{days[1]}", ("day", "model"), actor=actor, **filters)
+        return analysis.reads.use(query, actor=actor), statement.rows, statement.exceptions
+
+    found = said()
+    assert found[0].days and found[1]
+    monkeypatch.setattr(facts, "OF_SITE", frozenset())
+    assert said() == found
 
 
 @pytest.mark.parametrize("who", EVERYBODY)

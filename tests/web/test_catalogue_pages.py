@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -10,12 +11,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.translation import override
 
 from governance.audit.models import AuditLine
 from governance.catalogue.models import Cluster, Node, NodeState, NodeTerm, Place
 from governance.usage.live_models import NodeSeen
 from governance.usage.models import DirtyDay
-from portal.catalogue import heat
+from portal.catalogue import drawing, heat
+from portal.catalogue.estate import Unit
 from tests import books
 from tests.cast import PERIOD, Cast
 
@@ -106,6 +109,20 @@ def test_the_racks_stand_in_their_fault_domains_and_a_drained_node_has_an_icon_f
     assert 'class="cell warn"' in body
     assert response.context["looked"].unit.node == "gpu003"
     assert "2 of the other 2 nodes in service" in body
+
+
+def test_a_cell_says_its_node_state_and_share_and_nothing_of_a_name_is_markup() -> None:
+    unit = Unit("p&q", "bj", '<b>"1', "h800", "H800", 8, None, "in_service", "", None, 0, "", 8)
+    with override("en"):
+        sound = drawing.cells([heat.Cell(unit, Decimal("0.5"), is_current=True)])
+        drained = drawing.cells([heat.Cell(replace(unit, state="drained"), None, is_current=False)])
+    says = "&lt;b&gt;&quot;1, In service, 50%"
+    assert f'title="{says}" aria-label="{says}" aria-current="true">50</a>' in sound
+    assert 'class="cell q3" href="/catalog/?pool=p%26q&amp;node=%3Cb%3E%221#h-node"' in sound
+    assert 'class="cell warn"' in drained
+    assert "Drained" in drained
+    assert 'href="#i-ban"' in drained
+    assert "<b>" not in sound + drained
 
 
 def test_nodes_are_filtered_by_the_query_string_and_page_by_cursor(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
