@@ -77,7 +77,6 @@
     show();
   });
   show();
-  let confirmed = false;
   const open = () => {
     if (!chosen()) { decide.querySelector("[name=choice]").focus(); return; }
     dialog.querySelector("[data-confirm-says]").textContent = words();
@@ -86,9 +85,8 @@
     dialog.querySelector("[data-confirmed]").focus();
   };
   decide.addEventListener("submit", (event) => {
-    if (confirmed) return;
+    if (event.submitter?.matches("[data-confirmed]")) return;
     event.preventDefault();
-    if (event.submitter?.matches("[data-confirmed]")) { confirmed = true; decide.requestSubmit(); return; }
     open();
   });
   dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());

@@ -220,7 +220,7 @@ def recommend(on: Grounds, found: list[Check]) -> Recommendation | None:
         return Recommendation("return", "over_budget", N_("It costs more than is left of the budget."))
     awards, rule, said = _fitting(on)
     if rule and not any(awards.values()):
-        return Recommendation("return", rule, said)
+        return Recommendation("return", rule, said, {"gpus": 0})
     if rule:
         total = sum(awards.values())
         return Recommendation("less", rule, said, {"gpus": total}, awards)
