@@ -63,8 +63,28 @@ def cast(cast_of_module: Cast, db: None) -> Cast:
     return cast_of_module
 
 
+@pytest.fixture(scope="session")
+def test_database(django_db_setup: None, django_db_blocker: object) -> Iterator[None]:
+    """There is a database of the tests, whichever of them run: where none is marked for it, pytest-django makes none.
+
+    Who writes outside a transaction stands on this: what is emptied or copied is never a database that is used.
+    """
+    from django.db import connection
+    from django.test.utils import setup_databases, teardown_databases
+
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        of = connection.settings_dict
+        is_of_tests = str(of["NAME"]).startswith(of["TEST"]["NAME"] or "test_")
+        made = None if is_of_tests else setup_databases(verbosity=0, interactive=False, aliases={"default"})
+        connection.close()
+        yield
+        if made is not None:
+            connection.close()
+            teardown_databases(made, verbosity=0)
+
+
 @pytest.fixture
-def apart(django_db_setup: None, django_db_blocker: object) -> Iterator[None]:
+def apart(test_database: None, django_db_blocker: object) -> Iterator[None]:
     """A copy of the empty test database for this test alone: what it commits, threads of its own see, and nothing is left.
 
     Not beside `cast` in one module: a database in use cannot be copied. (The journal refuses to be flushed by Django.)

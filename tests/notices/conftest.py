@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test.utils import setup_databases, teardown_databases
 
 from governance.notices import registry
 from governance.notices.registry import Event
@@ -48,22 +47,13 @@ def _empty() -> None:
 
 
 @pytest.fixture
-def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """The tables of notices outside any transaction, empty before and after.
-
-    Where no test of the run is marked for the database, pytest-django has made none: then it is made here, for what is
-    emptied must never be anything but a database of the tests.
-    """
+def committed(test_database: None, django_db_blocker: Any) -> Iterator[None]:
+    """The tables of notices outside any transaction, empty before and after."""
     with django_db_blocker.unblock():
-        of = connection.settings_dict
-        is_of_tests = str(of["NAME"]).startswith(of["TEST"]["NAME"] or "test_")
-        made = None if is_of_tests else setup_databases(verbosity=0, interactive=False, aliases={"default"})
         _empty()
         yield
         _empty()
         connection.close()
-        if made is not None:
-            teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def _empty() -> None:
 
 
 @pytest.fixture
-def committed(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+def committed(test_database: None, django_db_blocker: Any) -> Iterator[None]:
     """Work's tables outside any transaction, empty before and after. (The journal refuses to be flushed by Django.)"""
     with django_db_blocker.unblock():
         _empty()
