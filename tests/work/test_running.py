@@ -67,12 +67,12 @@ def test_a_fault_in_the_work_is_kept_for_the_page_and_not_raised() -> None:
 
 def test_the_heartbeat_keeps_a_lease_that_is_shorter_than_the_work() -> None:
     def work(claim: Claim) -> None:
-        for step in range(8):
-            time.sleep(0.2)
-            claim.step(step + 1, 8)
+        for step in range(12):
+            time.sleep(0.3)
+            claim.step(step + 1, 12)
 
     actions.ask(KIND, KEY, actor=MACHINE)
-    assert run(KIND, KEY, work, lease=0.8) is Ran.DONE
+    assert run(KIND, KEY, work, lease=2.0) is Ran.DONE
     assert item().attempt == 0
 
 
