@@ -51,6 +51,7 @@ class Entry:
     url: str
     views: frozenset[str]
     group: str | Promise = ""
+    count_url: str = ""  # where how much waits there is asked, once the page stands
 
     @property
     def key(self) -> str:
@@ -96,7 +97,8 @@ def all_entries(of: Standing) -> list[Entry]:
     """The entries for somebody who stands so, whatever the size of the site: search finds all of them."""
     found = [Entry(_("Home"), _("Home"), "home", reverse("home"), frozenset({"home"}))]
     if of.roles & DECIDING:
-        found.append(Entry(_("Inbox"), _("Inbox"), "inbox", reverse("inbox"), INBOX))
+        inbox = reverse("inbox")
+        found.append(Entry(_("Inbox"), _("Inbox"), "inbox", inbox, INBOX, count_url=f"{inbox}?part=count"))
     if of.holds("usage.view"):
         ledger = frozenset({"ledger", "ledger-department", "ledger-lines"})
         found.append(

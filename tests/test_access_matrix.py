@@ -328,6 +328,7 @@ MATRIX += [
     ),
     ("inbox", "/inbox/", "get", only(SIGNED_IN)),
     ("inbox", "/inbox/?part=list", "get", only(SIGNED_IN)),
+    ("inbox", "/inbox/?part=count", "get", only(SIGNED_IN)),
     ("inbox-bulk", "/inbox/together/", "post", only(set()) | dict.fromkeys(ASKS, 422)),
     ("acting", "/inbox/acting/", "get", only(SIGNED_IN)),
     ("acting", "/inbox/acting/", "post", only(SIGNED_IN) | dict.fromkeys(SIGNED_IN, 422)),

@@ -37,9 +37,11 @@ NONE_CHOSEN = N_("Choose the asks first.")
 @login_required
 @require_GET
 def inbox(request: HttpRequest) -> HttpResponse:
-    """What waits for one's decision, the nearest deadline first. `part=list` is the list alone, beside a decision."""
+    """What waits for one's decision, the nearest deadline first. `part=list` is the list alone, `part=count` how many."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
     rows = reads.to_decide(actor)
+    if request.GET.get("part") == "count":
+        return HttpResponse(str(len(rows)), content_type="text/plain")
     context: dict[str, Any] = {
         "crumbs": [{"label": _("Inbox")}],
         "rows": _rows(rows),
