@@ -25,7 +25,7 @@ from .models import ReclaimCase, ReclaimRule
 from .rules import Terms
 
 
-class CaseRow(serializers.Serializer[Any]):
+class ReclaimCaseRow(serializers.Serializer[Any]):
     """A case. Amounts are whole GPUs."""
 
     number = serializers.CharField()
@@ -79,7 +79,7 @@ class CasesDoor(Seen, ListDoor):
     name = "api-reclaim-cases"
     title = _("Reclaim cases")
     says = _("Cases of the projects and pools that you see, the newest first.")
-    query, out, order = CasesQuery, CaseRow, ("-pk",)
+    query, out, order = CasesQuery, ReclaimCaseRow, ("-pk",)
 
     def rows(self, actor: Actor, asked: dict[str, Any], **where: Any) -> QuerySet[ReclaimCase]:
         """By state, project, pool."""
@@ -93,7 +93,7 @@ class CaseDoor(Seen, OneDoor):
     name = "api-reclaim-case"
     title = _("One reclaim case")
     says = _("With its evidence, the answer and what came of it.")
-    out = CaseRow
+    out = ReclaimCaseRow
 
     def one(self, actor: Actor, asked: dict[str, Any], **where: Any) -> ReclaimCase:
         """As it stands."""
@@ -103,7 +103,7 @@ class CaseDoor(Seen, OneDoor):
 class CaseMoveDoor(Seen, WriteDoor):
     """A move on a case; it answers the case as it stands then."""
 
-    result = CaseRow
+    result = ReclaimCaseRow
     verb = "move"
 
     def act(self, actor: Actor, asked: dict[str, Any], given: dict[str, Any], **where: Any) -> ReclaimCase:
@@ -116,13 +116,13 @@ class CaseMoveDoor(Seen, WriteDoor):
         raise NotImplementedError
 
 
-class ReasonIn(serializers.Serializer[Any]):
+class ReclaimReasonIn(serializers.Serializer[Any]):
     """Why."""
 
     reason = serializers.CharField(max_length=500)
 
 
-class AnswerIn(serializers.Serializer[Any]):
+class ReclaimAnswerIn(serializers.Serializer[Any]):
     """An answer while notice is given."""
 
     answer = serializers.ChoiceField(choices=rules.ANSWERS)
@@ -130,7 +130,7 @@ class AnswerIn(serializers.Serializer[Any]):
     keep_until = serializers.DateField(required=False, allow_null=True, help_text=_("For “keep”: the day."))
 
 
-class JudgeIn(ReasonIn):
+class ReclaimJudgeIn(ReclaimReasonIn):
     """A judgement on a dispute."""
 
     was_right = serializers.BooleanField(help_text=_("Whether the dispute was right: the case closes as a false one."))
@@ -142,7 +142,7 @@ class CaseAnswerDoor(CaseMoveDoor):
     name = "api-reclaim-answer"
     title = _("Answer a reclaim case")
     says = _("Agree: due at once. Keep: an ask decides. Dispute: the pool's manager decides.")
-    takes = AnswerIn
+    takes = ReclaimAnswerIn
 
     def moved(self, number: str, actor: Actor, given: dict[str, Any]) -> None:
         """By the action of the page."""
@@ -155,7 +155,7 @@ class CaseJudgeDoor(CaseMoveDoor):
     name = "api-reclaim-judge"
     title = _("Judge a dispute")
     says = _("By the pool's manager.")
-    takes = JudgeIn
+    takes = ReclaimJudgeIn
 
     def moved(self, number: str, actor: Actor, given: dict[str, Any]) -> None:
         """By the action of the page."""
@@ -168,7 +168,7 @@ class CaseUndoDoor(CaseMoveDoor):
     name = "api-reclaim-undo"
     title = _("Give back what a case took")
     says = _("Within 72 hours; it counts as a false reclaim.")
-    takes = ReasonIn
+    takes = ReclaimReasonIn
 
     def moved(self, number: str, actor: Actor, given: dict[str, Any]) -> None:
         """By the action of the page."""
@@ -181,7 +181,7 @@ class CaseWithdrawDoor(CaseMoveDoor):
     name = "api-reclaim-withdraw"
     title = _("Let a reclaim case go")
     says = _("By the pool's manager, while it is open.")
-    takes = ReasonIn
+    takes = ReclaimReasonIn
 
     def moved(self, number: str, actor: Actor, given: dict[str, Any]) -> None:
         """By the action of the page."""
@@ -196,7 +196,7 @@ class BalanceQuery(Query):
     )
 
 
-class BalanceOut(serializers.Serializer[Any]):
+class ReclaimBalanceOut(serializers.Serializer[Any]):
     """What was gained beside what was wrong, of the cases that one sees."""
 
     opened = serializers.IntegerField()
@@ -213,14 +213,14 @@ class BalanceDoor(Seen, OneDoor):
     name = "api-reclaim-balance"
     title = _("What reclaim brought")
     says = _("GPUs taken back and measured free beside false reclaims.")
-    query, out = BalanceQuery, BalanceOut
+    query, out = BalanceQuery, ReclaimBalanceOut
 
     def one(self, actor: Actor, asked: dict[str, Any], **where: Any) -> reads.Balance:
         """Of the cases opened since."""
         return reads.balance(actor, timezone.now() - timedelta(days=asked.get("days", 90)))
 
 
-class TermsIn(serializers.Serializer[Any]):
+class ReclaimTermsIn(serializers.Serializer[Any]):
     """What a rule looks for. Days and hours are whole, percentages of what is guaranteed."""
 
     kind = serializers.ChoiceField(choices=rules.KINDS)
@@ -235,7 +235,7 @@ class TermsIn(serializers.Serializer[Any]):
     )
 
 
-class RuleIn(TermsIn):
+class ReclaimRuleIn(ReclaimTermsIn):
     """A rule's next version."""
 
     code = serializers.SlugField(max_length=48)
@@ -243,7 +243,7 @@ class RuleIn(TermsIn):
     name_en = serializers.CharField(required=False, allow_blank=True, max_length=200)
 
 
-class RuleRow(serializers.Serializer[Any]):
+class ReclaimRuleRow(serializers.Serializer[Any]):
     """A version of a rule."""
 
     code = serializers.CharField()
@@ -285,8 +285,8 @@ class RulesDoor(RulesSeen, Managing, ListDoor):
     name = "api-reclaim-rules"
     title = _("Reclaim rules")
     says = _("All versions. Posting writes the next version of a rule, switched off.")
-    out, order = RuleRow, ("code", "-version")
-    takes, result, success, verb = RuleIn, RuleRow, 201, "write"
+    out, order = ReclaimRuleRow, ("code", "-version")
+    takes, result, success, verb = ReclaimRuleIn, ReclaimRuleRow, 201, "write"
 
     def rows(self, actor: Actor, asked: dict[str, Any], **where: Any) -> QuerySet[ReclaimRule]:
         """All of them."""
@@ -298,7 +298,7 @@ class RulesDoor(RulesSeen, Managing, ListDoor):
         return actions.write_rule(given["code"], _terms(given), actor=actor, **names)
 
 
-class SwitchIn(serializers.Serializer[Any]):
+class ReclaimSwitchIn(serializers.Serializer[Any]):
     """Which version is on."""
 
     version = serializers.IntegerField(
@@ -312,22 +312,22 @@ class RuleSwitchDoor(RulesSeen, Managing):
     name = "api-reclaim-switch"
     title = _("Switch a reclaim rule on or off")
     says = _("Open cases keep the version that opened them.")
-    takes, result, verb = SwitchIn, RuleRow, "switch"
+    takes, result, verb = ReclaimSwitchIn, ReclaimRuleRow, "switch"
 
     def see(self, actor: Actor, **where: Any) -> None:
         """A rule that is there."""
         super().see(actor, **where)
-        if not ReclaimRule.objects.filter(code=where["code"]).exists():
-            raise NotFound(actions.NO_RULE, code=where["code"][:48])
+        if not ReclaimRule.objects.filter(code=where["rule"]).exists():
+            raise NotFound(actions.NO_RULE, code=where["rule"][:48])
 
     def act(self, actor: Actor, asked: dict[str, Any], given: dict[str, Any], **where: Any) -> ReclaimRule:
         """By the action of the page; it answers the version that is on, or the last one."""
-        actions.switch(where["code"], given.get("version"), actor=actor)
-        rows = ReclaimRule.objects.filter(code=where["code"]).select_related("pool")
+        actions.switch(where["rule"], given.get("version"), actor=actor)
+        rows = ReclaimRule.objects.filter(code=where["rule"]).select_related("pool")
         return rows.order_by("-is_on", "-version")[0]
 
 
-class PreviewedRow(serializers.Serializer[Any]):
+class ReclaimPreviewedRow(serializers.Serializer[Any]):
     """A case that the rule would have opened."""
 
     day = serializers.DateField()
@@ -339,11 +339,11 @@ class PreviewedRow(serializers.Serializer[Any]):
     p95 = serializers.DecimalField(max_digits=20, decimal_places=3, source="finding.p95")
 
 
-class PreviewOut(serializers.Serializer[Any]):
+class ReclaimPreviewOut(serializers.Serializer[Any]):
     """What a rule would have opened."""
 
     days = serializers.IntegerField()
-    cases = PreviewedRow(many=True)
+    cases = ReclaimPreviewedRow(many=True)
 
 
 class RulePreviewDoor(RulesSeen, Managing):
@@ -352,7 +352,7 @@ class RulePreviewDoor(RulesSeen, Managing):
     name = "api-reclaim-preview"
     title = _("Preview a reclaim rule")
     says = _("What it would have opened over the past 90 days. Nothing is kept.")
-    takes, result, verb = TermsIn, PreviewOut, "preview"
+    takes, result, verb = ReclaimTermsIn, ReclaimPreviewOut, "preview"
 
     def act(self, actor: Actor, asked: dict[str, Any], given: dict[str, Any], **where: Any) -> dict[str, Any]:
         """By the reads of the page."""

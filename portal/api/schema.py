@@ -30,6 +30,8 @@ PLACES = {
     "offering": _("The code of the offering."),
     "number": _("The id, as the list has it."),
     "ask": _("The number of the ask, such as A-000123."),
+    "case": _("The number of the case, such as R-000123."),
+    "rule": _("The code of the rule."),
 }
 PROBLEM = {
     "type": "object",

@@ -58,7 +58,7 @@ DOORS: list[tuple[str, type[Door]]] = [
     ("reclaim/balance", reclaim.BalanceDoor),
     ("reclaim/rules", reclaim.RulesDoor),
     ("reclaim/rules/preview", reclaim.RulePreviewDoor),
-    ("reclaim/rules/<str:code>/switch", reclaim.RuleSwitchDoor),
+    ("reclaim/rules/<str:rule>/switch", reclaim.RuleSwitchDoor),
     ("offerings", offered.OfferingsDoor),
     ("offerings/<str:offering>/change", offered.OfferingChangeDoor),
     ("offerings/<str:offering>/end", offered.OfferingEndDoor),
