@@ -17,7 +17,7 @@ from .rules import Kind, State
 
 STATES: dict[str, Tone] = {
     State.DRAFT: Tone("", "file", gettext_lazy("Draft")),
-    State.SUBMITTED: Tone("info", "run", gettext_lazy("Submitted")),
+    State.SUBMITTED: Tone("info", "run", gettext_lazy("Waits for a decision")),
     State.IN_REVIEW: Tone("info", "run", gettext_lazy("In review")),
     State.RETURNED: Tone("warn", "warn", gettext_lazy("Sent back")),
     State.APPROVED: Tone("ok", "ok", gettext_lazy("Approved")),
@@ -31,7 +31,7 @@ KINDS: dict[str, str | Promise] = {
     Kind.EXTEND: gettext_lazy("Extend"),
     Kind.BURST: gettext_lazy("Burst"),
     Kind.RETURN: gettext_lazy("Return"),
-    Kind.KEEP: gettext_lazy("Keep"),
+    Kind.KEEP: gettext_lazy("Keep from reclaim"),
 }
 KIND_HELP: dict[str, str | Promise] = {
     Kind.NEW: gettext_lazy("What the project does not hold yet."),

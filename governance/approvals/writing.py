@@ -32,6 +32,8 @@ from .submitting import submit
 from .trial import Trial, trial
 
 INVALID = 422
+#: What an ask may be submitted without.
+OPTIONAL = ("basis", "confirmed_by", "model", "ceiling_gpus", "gpu_hours")
 Options = dict[str, list[tuple[str, str]]]
 #: At which field a fault of submitting stands.
 AT = {
@@ -279,6 +281,7 @@ def _page(
     context = {
         "crumbs": [*crumbs(linked=True), {"label": ask.number if ask else _("New ask")}],
         "form": form,
+        "optional": OPTIONAL,
         "lines": [(n, one) for n, one in enumerate(lines, 1)],
         "kind": kind,
         "kinds": [(code, word, wording.KIND_HELP[code], code == kind) for code, word in wording.KINDS.items()],
