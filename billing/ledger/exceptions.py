@@ -26,9 +26,9 @@ def of_period(query: Query, actor: Actor) -> Exceptions:
     unassigned, unknown and unpriced use within what was asked for."""
     from . import reads
 
-    where, given = reads.conditions(query, reads.FACT_COLUMNS, actor, "usage.view")
     names = {*query.dimensions, *query.filters}
     by_month, of_site = is_summed(query.span, names), reads.is_of_site(query, actor)
+    where, given = reads.conditions(query, reads.FACT_COLUMNS, actor, "usage.view", by_day=not by_month)
     asked = OF_FACTS.format(
         day="NULL::date" if by_month else "day", facts=facts_of(query.span, names, of_site=of_site), where=where
     )

@@ -97,9 +97,9 @@ def facts_of(span: Span, names: Collection[str], *, of_site: bool = False) -> st
     """
     low, high = (_plain(day) for day in span)
     months = whole_months(span)
+    if of_site and OF_SITE.issuperset(names):
+        return BY_SITE_DAY.format(low=low, high=high)
     if months is None or not is_summed(span, names):
-        if of_site and OF_SITE.issuperset(names):
-            return BY_SITE_DAY.format(low=low, high=high)
         return BY_DAY.replace("%s AND %s", f"'{low}' AND '{high}'")
     given = {"first": months.first_on, "last": months.last_on, "before": months.first_on - timedelta(days=1)}
     given["behind"] = months.last_on + timedelta(days=1)

@@ -20,7 +20,7 @@ from governance.tenants.models import UNATTRIBUTED, Project, department_tree
 from governance.usage import watermarks
 
 from . import accruals, exceptions, scope
-from .facts import facts_of, lines_of
+from .facts import facts_of, is_summed, lines_of
 from .rules import Span, span_of
 from .statement import DIMENSIONS, HOURS_ONLY, Row, Statement, Sums
 
@@ -123,13 +123,19 @@ def sees_money(actor: Actor) -> bool:
     return found.everything or bool(found.departments or found.projects)
 
 
-def conditions(query: Query, columns: dict[str, str], actor: Actor, capability: str) -> tuple[str, list[Any]]:
-    """SQL for the rows that are asked for and that the actor may see, over the columns named."""
+def conditions(
+    query: Query, columns: dict[str, str], actor: Actor, capability: str, *, by_day: bool = False
+) -> tuple[str, list[Any]]:
+    """SQL for the rows that are asked for and that the actor may see, over the columns named. `by_day`: of facts read day by day."""
     sql, given = scope.reach(actor, capability).condition(columns["project"], columns["department"])
     parts = [sql]
     if query.departments is not None:
         parts.append(f"{columns['department']} = ANY(%s)")
         given.append(query.departments)
+    if by_day:
+        for sql, more in _near(query, scope.reach(actor, capability)):
+            parts.append(sql)
+            given += more
     for name, value in query.filters.items():
         parts.append(f"{columns[name]} = %s")
         given.append(value)
@@ -139,6 +145,23 @@ def conditions(query: Query, columns: dict[str, str], actor: Actor, capability: 
         parts.append(f"({sql} OR {columns['user']} = ANY(%s))")
         given += [*more, scope.own_logins(actor)]
     return " AND ".join(parts), given
+
+
+#: Projects that were ever at home in some departments, and others: only their facts need to be read to find those of the home of
+#: the day, by the index of facts by project. A month's sums are few: they are read whole.
+NEAR = """f.project = ANY(ARRAY(
+    SELECT p.code FROM placement AS h JOIN project AS p ON p.id = h.project_id JOIN department AS d ON d.id = h.department_id
+    WHERE d.code = ANY(%s) UNION ALL SELECT unnest(%s::text[])))"""
+
+
+def _near(query: Query, reach: scope.Reach) -> list[tuple[str, list[Any]]]:
+    """Conditions that the others imply, by project. Use without a home may be of any project."""
+    found: list[tuple[str, list[Any]]] = []
+    if query.departments is not None and UNATTRIBUTED not in query.departments:
+        found.append((NEAR, [query.departments, []]))
+    if not reach.everything:
+        found.append((NEAR, [reach.departments, reach.projects]))
+    return found
 
 
 def is_of_site(query: Query, actor: Actor) -> bool:
@@ -168,8 +191,9 @@ def _figures(
     query: Query, months: Span | None, actor: Actor, with_money: bool
 ) -> tuple[dict[tuple[str, ...], Sums], dict[str, Decimal], list[accruals.OpenDay]]:
     """Hours, what is posted and what is accrued by the dimensions; amounts by month; the open days."""
-    used, of_facts = conditions(query, FACT_COLUMNS, actor, "usage.view")
     names = {*query.dimensions, *query.filters}
+    by_day = not is_summed(query.span, names)
+    used, of_facts = conditions(query, FACT_COLUMNS, actor, "usage.view", by_day=by_day)
     keys = ", ".join(FACT_COLUMNS[d] for d in query.dimensions)
     asked, given = (
         USED.format(

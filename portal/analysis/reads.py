@@ -51,11 +51,14 @@ RUNS = """
             extract(epoch FROM r.start_at - greatest(r.submit_at, coalesce(r.eligible_at, r.submit_at)))::float8 AS wait
         FROM run AS r
         WHERE r.start_at >= %s AND r.start_at < %s AND r.submit_at < %s
-            AND r.submit_at >= coalesce((SELECT min(month) FROM run_span WHERE max_stop_at >= %s), 'infinity'::date) {picked}
+            {near}AND r.submit_at >= coalesce((SELECT min(month) FROM run_span WHERE max_stop_at >= %s), 'infinity'::date) {picked}
     )
     SELECT c.code, r.partition, r.gpu_milli, r.start_at, r.wait FROM picked AS r JOIN cluster AS c ON c.id = r.cluster_id {join}
     LIMIT %s"""
 EVERY = 64
+#: Few runs are found by their users; of many the sampled ones are few enough.
+NEAR = """AND r."user" = ANY(ARRAY(SELECT DISTINCT f."user" FROM ({facts}) AS f WHERE {where} AND f.runs_started > 0))
+            """
 PICKED = "AND mod(abs(hashtext(r.job_id)::bigint), {every}) = 0"
 WITHIN = """
     JOIN (SELECT DISTINCT f.day, f.cluster, f.account, f."user", f.qos FROM ({facts}) AS f WHERE {where} AND f.runs_started > 0) AS k
@@ -151,7 +154,7 @@ def query_of(first_on: date, last_on: date, by: str, filters: dict[str, str], ac
 
 def use(query: Query, *, actor: Actor, series: int = SERIES) -> Use:
     """Hours and starts by day and series, and by outcome, of what the actor may see; one question."""
-    where, given = conditions(query, FACT_COLUMNS, actor, "usage.view")
+    where, given = conditions(query, FACT_COLUMNS, actor, "usage.view", by_day=True)
     names = {*query.dimensions, *query.filters, *FINER}
     facts = facts_of(query.span, names, of_site=is_of_site(query, actor))
     statement = HOURS.format(by=FACT_COLUMNS[query.dimensions[0]], facts=facts, where=where)
@@ -173,8 +176,9 @@ def sample(query: Query, started: int, zone: ZoneInfo, *, actor: Actor) -> Sampl
     every = EVERY if started > SAMPLE else 1
     low, high = day_bounds(first_on, zone)[0], day_bounds(last_on, zone)[1]
     join, given = _within(narrowed, zone, actor)
-    asked = RUNS.format(join=join, picked=PICKED.format(every=every) if every > 1 else "")
-    rows = _rows(asked, [low, high, high, low, *given, 4 * SAMPLE])
+    near, of_near = _near(narrowed, actor) if join and every == 1 else ("", [])
+    asked = RUNS.format(join=join, near=near, picked=PICKED.format(every=every) if every > 1 else "")
+    rows = _rows(asked, [low, high, high, *of_near, low, *given, 4 * SAMPLE])
     pools = _Pools(last_on)
     runs = []
     for cluster, partition, milli, start_at, wait in rows:
@@ -188,8 +192,14 @@ def _within(query: Query, zone: ZoneInfo, actor: Actor) -> tuple[str, list[Any]]
     """The join that leaves what the actor may see and has asked for; none where that is everything."""
     if actor.may("usage.view") and query.departments is None and not query.filters:
         return "", []
-    where, given = conditions(query, FACT_COLUMNS, actor, "usage.view")
+    where, given = conditions(query, FACT_COLUMNS, actor, "usage.view", by_day=True)
     return WITHIN.format(facts=facts_of(query.span, FINER), where=where), [*given, zone.key]
+
+
+def _near(query: Query, actor: Actor) -> tuple[str, list[Any]]:
+    """The condition on the users of the facts that are asked for, which the join implies."""
+    where, given = conditions(query, FACT_COLUMNS, actor, "usage.view", by_day=True)
+    return NEAR.format(facts=facts_of(query.span, FINER), where=where), given
 
 
 class _Pools:

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from governance.access.memory import remembered
+from governance.usage.ops.words import NODE_STATES
 
 if TYPE_CHECKING:
     from .heat import Cell
@@ -22,10 +23,10 @@ CELL = '<a class="cell {tone}" href="{to}?pool={pool}&amp;node={node}#h-node" ti
 
 def cells(of: Iterable[Cell]) -> SafeString:
     """One link a cell, which says its node, its state and the share of its cards that was allocated; everything is escaped."""
-    to, comma, found = reverse("catalog"), _(", "), []
+    to, comma, found = _to(), _comma(), []
     for cell in of:
         unit, percent = cell.unit, cell.percent
-        says = [unit.node, str(unit.tone.word), *([] if percent is None else [f"{percent}%"])]
+        says = [unit.node, _word(unit.state), *([] if percent is None else [f"{percent}%"])]
         found.append(
             CELL.format(
                 tone=escape(cell.tone),
@@ -38,6 +39,24 @@ def cells(of: Iterable[Cell]) -> SafeString:
             )
         )
     return SafeString("".join(found))
+
+
+# What a thousand cells share is asked for once a page.
+
+
+@remembered
+def _to() -> str:
+    return reverse("catalog")
+
+
+@remembered
+def _comma() -> str:
+    return _(", ")
+
+
+@remembered
+def _word(state: str) -> str:
+    return str(NODE_STATES[state].word)
 
 
 @remembered

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.db import connection
@@ -85,21 +86,21 @@ class Unit:
 
 @dataclass
 class Holding:
-    """What a pool, a model or everything has today, in cards; out of service by class."""
+    """What a pool, a model or everything has today, in cards; out of service by class. Its figures are worked out once all units are in."""
 
     units: list[Unit] = field(default_factory=list)
 
-    @property
+    @cached_property
     def nodes(self) -> int:
         """Machines, each once whatever slices it has."""
         return len({(unit.cluster, unit.node) for unit in self.units})
 
-    @property
+    @cached_property
     def installed(self) -> int:
         """Cards in the catalogue today."""
         return sum(unit.cards for unit in self.units)
 
-    @property
+    @cached_property
     def out(self) -> Counter[str]:
         """Cards out of service, as down, drained or reserved."""
         found: Counter[str] = Counter()
@@ -108,30 +109,30 @@ class Holding:
                 found[OUT[unit.state]] += unit.out
         return found
 
-    @property
+    @cached_property
     def out_cards(self) -> int:
         """All of them."""
         return sum(unit.out for unit in self.units)
 
-    @property
+    @cached_property
     def in_service(self) -> int:
         """Cards that could be allocated."""
         return sum(unit.left for unit in self.units)
 
-    @property
+    @cached_property
     def used(self) -> int | None:
         """Cards in use by fresh snapshots; None unless every node was seen."""
         if not self.units or any(unit.used is None for unit in self.units):
             return None
         return sum(unit.used or 0 for unit in self.units)
 
-    @property
+    @cached_property
     def unsound(self) -> list[Unit]:
         """What is not wholly in service, the longest first."""
         found = [unit for unit in self.units if not unit.is_sound]
         return sorted(found, key=lambda unit: (unit.since or timezone.now(), unit.node))
 
-    @property
+    @cached_property
     def models(self) -> list[str]:
         """The models of its cards by name, most cards first."""
         counted: Counter[str] = Counter()
@@ -158,7 +159,7 @@ class Estate:
 
     pools: dict[str, PoolNow]
 
-    @property
+    @cached_property
     def everything(self) -> Holding:
         """All units."""
         return Holding([unit for pool in self.pools.values() for unit in pool.holding.units])
@@ -228,14 +229,15 @@ NOWHERE = Spot("", "", "", "", ())
 @remembered
 def spots() -> dict[int | None, Spot]:
     """Every place by its id; None stands nowhere that is known."""
-    places = {place.pk: place for place in Place.objects.all()}
+    rows = Place.objects.values_list("pk", "code", "name_zh", "name_en", "parent_id")
+    places = {pk: (code, in_language(zh, en) or code, parent) for pk, code, zh, en, parent in rows}
     found: dict[int | None, Spot] = {None: NOWHERE}
-    for pk, place in places.items():
-        line = [place]
-        while line[-1].parent_id in places and len(line) <= len(places):
-            line.append(places[line[-1].parent_id])
-        above = line[1] if len(line) > 1 else place
-        found[pk] = Spot(place.code, place.name, above.name, above.code, tuple(one.name for one in reversed(line)))
+    for pk, (code, name, _) in places.items():
+        line = [places[pk]]
+        while line[-1][2] in places and len(line) <= len(places):
+            line.append(places[line[-1][2]])
+        above = line[1] if len(line) > 1 else line[0]
+        found[pk] = Spot(code, name, above[1], above[0], tuple(one[1] for one in reversed(line)))
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -40,7 +41,7 @@ class Held(NamedTuple):
     """A node list as runs recorded it: its nodes, what was held on them (milligpu_seconds), the first submit of those runs."""
 
     text: str
-    names: list[str]
+    names: tuple[str, ...]
     milligpu_seconds: int
     submit_at: datetime
 
@@ -63,11 +64,12 @@ def allocation(cluster: str, day: date, seconds: int) -> dict[str, int]:
     return dict(found)
 
 
-def _names(node_list: str) -> list[str]:
+@lru_cache(maxsize=20_000)
+def _names(node_list: str) -> tuple[str, ...]:
     try:
-        return expand(node_list)
+        return tuple(expand(node_list))
     except ValueError:
-        return []  # a list that is none names no node
+        return ()  # a list that is none names no node
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Cell:
     share: Decimal | None
     is_current: bool
 
-    @property
+    @cached_property
     def percent(self) -> int | None:
         """The share in whole percent."""
         return None if self.share is None else round(self.share * 100)

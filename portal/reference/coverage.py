@@ -17,15 +17,10 @@ from governance.catalogue.models import CardFactor
 MONTHS = 12
 PRICED, PARTLY, UNPRICED, NO_USE = "priced", "partly", "unpriced", "no_use"
 
-#: Between two cuts no price begins or ends, so the use between them is judged at once; only a month that is cut within is read by days.
+#: Between two cuts no price begins or ends, so the use between them is judged at once.
 USED = """
-    SELECT pool, model, qos, band, width_bucket(day, %(cuts)s::date[]), sum(milligpu_seconds)::bigint FROM (
-        SELECT month AS day, pool, model, qos, band, milligpu_seconds FROM usage_month
-        WHERE month >= %(first)s AND month < %(end)s AND month <> ALL(%(within)s::date[])
-        UNION ALL
-        SELECT u.day, pool, model, qos, band, milligpu_seconds FROM unnest(%(within)s::date[]) AS w (first)
-        JOIN usage_site_day AS u ON u.day >= w.first AND u.day < w.first + interval '1 month'
-    ) AS x WHERE milligpu_seconds > 0 AND (%(pool)s = '' OR pool = %(pool)s)
+    SELECT pool, model, qos, band, width_bucket(day, %(cuts)s::date[]), sum(milligpu_seconds)::bigint
+    FROM usage_site_day WHERE day >= %(first)s AND day < %(end)s AND milligpu_seconds > 0 AND (%(pool)s = '' OR pool = %(pool)s)
     GROUP BY 1, 2, 3, 4, 5"""
 
 
@@ -71,9 +66,8 @@ def calendar(months: list[date], pool: str = "") -> list[Line]:
     end = date(after.year + after.month // 12, after.month % 12 + 1, 1)
     bounds = [*Price.objects.values_list("from_on", "to_on").union(CardFactor.objects.values_list("from_on", "to_on"))]
     cuts = sorted({*months, *(day for span in bounds for day in span if day is not None and months[0] < day < end)})
-    within = sorted({day.replace(day=1) for day in cuts if day.day != 1})
     with connection.cursor() as cursor:
-        cursor.execute(USED, {"cuts": cuts, "first": months[0], "end": end, "pool": pool, "within": within})
+        cursor.execute(USED, {"cuts": cuts, "first": months[0], "end": end, "pool": pool})
         rows = cursor.fetchall()
     history, tariffs = PriceHistory(), dict[date, Tariff]()
     lines: dict[tuple[str, str], Line] = {}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
+from babel.numbers import format_decimal
 from django.utils import translation
+from hypothesis import given
+from hypothesis import strategies as st
 
 from portal import formats
 
@@ -76,3 +79,13 @@ def test_an_instant_is_shown_on_the_billing_clock() -> None:
     assert formats.at(instant, "Asia/Shanghai") == "2026-07-16 00:30"
     assert formats.at_second(instant, "Asia/Shanghai") == "2026-07-16 00:30:05"
     assert formats.at(None, "Asia/Shanghai") == "—"
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@given(value=st.decimals(-(10**15), 10**15, places=8), places=st.integers(0, 6))
+def test_figures_are_written_as_babel_writes_them(language: str, value: Decimal, places: int) -> None:
+    with translation.override(language):
+        rounded = value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+        pattern = "#,##0." + "0" * places if places else "#,##0"
+        text = format_decimal(abs(rounded), format=pattern, locale=formats.locale())
+        assert formats.hours(value, places) == (formats.MINUS + text if rounded < 0 else text)
