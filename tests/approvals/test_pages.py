@@ -213,3 +213,24 @@ def test_every_page_is_there_in_both_languages(language: str):
         ("amy", "/inbox/acting/"), ("adm", "/policies/"), ("adm", "/policies/new/"), ("adm", "/policies/1/"),
     ):  # fmt: skip
         assert client(who, language).get(address).status_code == 200, address
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "held"),
+    [
+        ("increase", {"l1-guaranteed_gpus": "16", "l1-ceiling_gpus": "16"}, 16),
+        ("extend", {"l1-to_on": str(day(200))}, 8),
+        ("return", {"l1-guaranteed_gpus": "4", "l1-ceiling_gpus": "4"}, 4),
+        ("keep", {"l1-to_on": str(day(30))}, 8),
+    ],
+)
+def test_every_kind_that_changes_a_quota_goes_through_the_form(kind: str, given: dict[str, str], held: int):
+    for who, number in (("amy", first := asked().number), ("cap", first)):
+        client(who).post(f"/inbox/{number}/", {"choice": "approve", "version": version(number)})
+    quota = Quota.objects.get().number
+    base = {"kind": kind, "project": "ocr", "goal": "It goes on", "lines": "1", "l1-quota": quota, "do": "submit"}
+    start = {} if kind == "extend" else {"l1-from_on": str(D)}
+    sent = client("ann").post("/asks/new/", {**base, **start, **given})
+    assert sent.status_code == 302, sent.content.decode()
+    line_ = Ask.objects.order_by("pk").last().lines.get()
+    assert (line_.quota.number, line_.guaranteed_gpus) == (quota, held)
