@@ -38,6 +38,8 @@ SKEW = timedelta(hours=1)
 #: are rare have an index of their own.
 BY_FACTS = ("project", "model", "account", "qos")
 COLUMNS = ("account", "user", "qos", "outcome")
+#: From so many days on who used something is told by month.
+SPAN_OF_MONTHS = 27
 SPAN = "(SELECT {of}(month) FROM run_span WHERE cluster_id = cluster.id AND min_start_at < %s AND max_stop_at >= %s)"
 
 
@@ -151,7 +153,13 @@ class _Asked:
     def _of_facts(self) -> tuple[list[str], list[str]]:
         """Accounts and users with facts under the filters, of what may be seen."""
         names = [name for name in ("cluster", "pool", *BY_FACTS, "user", "outcome") if name in self.filters]
-        parts = ["day BETWEEN %s AND %s", *(f'"{name}" = %s' for name in names)]
+        first_on, last_on = self.days
+        # The sums of the months that are touched name a few more in a long span, of which the runs themselves are looked at.
+        by_month = "outcome" not in names and (last_on - first_on).days >= SPAN_OF_MONTHS
+        table, between = (
+            ("usage_month", "date_trunc('month', %s::date) AND %s") if by_month else ("usage_day", "%s AND %s")
+        )
+        parts = [f"{'month' if by_month else 'day'} BETWEEN {between}", *(f'"{name}" = %s' for name in names)]
         given: list[Any] = [*self.days, *(self.filters[name] for name in names)]
         if self.visible.departments is not None:
             parts.append("project = ANY(%s)")
@@ -160,7 +168,7 @@ class _Asked:
             parts.append('(project = ANY(%s) OR "user" = ANY(%s))')
             given += [sorted(self.visible.projects), sorted({user for _, user in self.visible.own})]
         with connection.cursor() as cursor:
-            cursor.execute(f'SELECT DISTINCT account, "user" FROM usage_day WHERE {" AND ".join(parts)}', given)
+            cursor.execute(f'SELECT DISTINCT account, "user" FROM {table} WHERE {" AND ".join(parts)}', given)
             found = cursor.fetchall()
         return sorted({account for account, _ in found}), sorted({user for _, user in found})
 

@@ -46,24 +46,26 @@ HOURS = """
 #: within reach. Of many runs those of one job in EVERY are read, by a digest of its id, so that asking again answers the same;
 #: these have an index of their own.
 RUNS = """
-    WITH picked AS MATERIALIZED (
+    WITH {within}picked AS MATERIALIZED (
         SELECT r.cluster_id, r.account, r."user", r.qos, r.partition, r.gpu_milli, r.start_at,
             extract(epoch FROM r.start_at - greatest(r.submit_at, coalesce(r.eligible_at, r.submit_at)))::float8 AS wait
         FROM run AS r
         WHERE r.start_at >= %s AND r.start_at < %s AND r.submit_at < %s
-            {near}AND r.submit_at >= coalesce((SELECT min(month) FROM run_span WHERE max_stop_at >= %s), 'infinity'::date) {picked}
+            AND r.submit_at >= coalesce((SELECT min(month) FROM run_span WHERE max_stop_at >= %s), 'infinity'::date) {picked}
     )
-    SELECT c.code, r.partition, r.gpu_milli, r.start_at, r.wait FROM picked AS r JOIN cluster AS c ON c.id = r.cluster_id {join}
+    SELECT c.code, r.partition, r.gpu_milli, r.start_at, r.wait FROM picked AS r JOIN cluster AS c ON c.id = r.cluster_id {kept}
     LIMIT %s"""
 EVERY = 64
-#: Few runs are found by their users; of many the sampled ones are few enough.
-NEAR = """AND r."user" = ANY(ARRAY(SELECT DISTINCT f."user" FROM ({facts}) AS f WHERE {where} AND f.runs_started > 0))
-            """
 PICKED = "AND mod(abs(hashtext(r.job_id)::bigint), {every}) = 0"
-WITHIN = """
-    JOIN (SELECT DISTINCT f.day, f.cluster, f.account, f."user", f.qos FROM ({facts}) AS f WHERE {where} AND f.runs_started > 0) AS k
-        ON (k.cluster, k.account, k."user", k.qos, k.day)
-            = (c.code, r.account, r."user", r.qos, (r.start_at AT TIME ZONE %s)::date)"""
+#: Few runs are found by their users; of many the sampled ones are few enough.
+NEAR = 'AND r."user" = ANY(ARRAY(SELECT DISTINCT "user" FROM k))'
+WITHIN = """k AS MATERIALIZED (
+        SELECT DISTINCT f.day, f.cluster, f.account, f."user", f.qos FROM ({facts}) AS f WHERE {where} AND f.runs_started > 0
+    ), """
+#: IS TRUE has the keys looked up in a hash: without statistics of them a planner would compare every run with every key.
+KEPT = """
+    WHERE ((c.code, r.account, r."user", r.qos, (r.start_at AT TIME ZONE %s)::date)
+        IN (SELECT cluster, account, "user", qos, day FROM k)) IS TRUE"""
 
 PENDING = """
     SELECT c.code, r.account, r."user", r.qos, count(*) FROM run AS r JOIN cluster AS c ON c.id = r.cluster_id
@@ -175,10 +177,10 @@ def sample(query: Query, started: int, zone: ZoneInfo, *, actor: Actor) -> Sampl
     narrowed = query._replace(span=Span(first_on, last_on))
     every = EVERY if started > SAMPLE else 1
     low, high = day_bounds(first_on, zone)[0], day_bounds(last_on, zone)[1]
-    join, given = _within(narrowed, zone, actor)
-    near, of_near = _near(narrowed, actor) if join and every == 1 else ("", [])
-    asked = RUNS.format(join=join, near=near, picked=PICKED.format(every=every) if every > 1 else "")
-    rows = _rows(asked, [low, high, high, *of_near, low, *given, 4 * SAMPLE])
+    within, given = _within(narrowed, actor)
+    picked = PICKED.format(every=every) if every > 1 else NEAR if within else ""
+    asked = RUNS.format(within=within, picked=picked, kept=KEPT if within else "")
+    rows = _rows(asked, [*given, low, high, high, low, *([zone.key] if within else []), 4 * SAMPLE])
     pools = _Pools(last_on)
     runs = []
     for cluster, partition, milli, start_at, wait in rows:
@@ -188,18 +190,12 @@ def sample(query: Query, started: int, zone: ZoneInfo, *, actor: Actor) -> Sampl
     return Sample(first_on, last_on, runs, every, _pending(narrowed, zone, actor), pools.names)
 
 
-def _within(query: Query, zone: ZoneInfo, actor: Actor) -> tuple[str, list[Any]]:
-    """The join that leaves what the actor may see and has asked for; none where that is everything."""
+def _within(query: Query, actor: Actor) -> tuple[str, list[Any]]:
+    """The keys of what the actor may see and has asked for; none where that is everything."""
     if actor.may("usage.view") and query.departments is None and not query.filters:
         return "", []
     where, given = conditions(query, FACT_COLUMNS, actor, "usage.view", by_day=True)
-    return WITHIN.format(facts=facts_of(query.span, FINER), where=where), [*given, zone.key]
-
-
-def _near(query: Query, actor: Actor) -> tuple[str, list[Any]]:
-    """The condition on the users of the facts that are asked for, which the join implies."""
-    where, given = conditions(query, FACT_COLUMNS, actor, "usage.view", by_day=True)
-    return NEAR.format(facts=facts_of(query.span, FINER), where=where), given
+    return WITHIN.format(facts=facts_of(query.span, FINER), where=where), given
 
 
 class _Pools:
