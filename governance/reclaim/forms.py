@@ -35,7 +35,7 @@ class RuleForm(PlainForm):
 
     def __init__(self, *args: Any, pools: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["pool"].choices = [("", _("every pool")), *pools]  # type: ignore[attr-defined]
+        self.fields["pool"].choices = [("", _("all pools")), *pools]  # type: ignore[attr-defined]
 
     def terms(self) -> Terms:
         """As an action takes them."""
