@@ -29,12 +29,15 @@ def of_period(query: Query, actor: Actor) -> Exceptions:
     names = {*query.dimensions, *query.filters}
     by_month, of_site = is_summed(query.span, names), reads.is_of_site(query, actor)
     where, given = reads.conditions(query, reads.FACT_COLUMNS, actor, "usage.view", by_day=not by_month)
+    if of_site and "user" not in names:
+        # By what the statement adds up is nothing to the exceptions of everybody.
+        names = {*query.filters} if by_month else {*query.filters, "day"}
     asked = OF_FACTS.format(
         day="NULL::date" if by_month else "day", facts=facts_of(query.span, names, of_site=of_site), where=where
     )
     marks = list(given)
     if actor.may("usage.view"):
-        asked += OF_THE_SITE.format(facts=facts_of(query.span, ()))
+        asked += OF_THE_SITE.format(facts=facts_of(query.span, {"project"}, of_site=True))
         marks += [UNATTRIBUTED, *query.span]
     found, unpriced = Exceptions(), _Unpriced()
     keys: set[tuple[str, str, str, str]] = set()

@@ -10,10 +10,16 @@ from .rules import Span
 
 #: What is not in the sums by month.
 FINER = frozenset({"day", "outcome"})
+#: What asks for the home of a project: rows of a user are shown by the reader's rights in the department, too.
+HOME_NAMES = frozenset({"department", "user"})
 #: What is in the sums of the whole site's days.
 OF_SITE = frozenset({"day", "cluster", "pool", "model", "qos", "outcome"})
 
-KEYS = 'u.band, u.cluster, u.pool, u.model, u.account, u."user", u.project, u.qos'
+#: Of one type in all parts of a union, or conditions on them would not reach the parts.
+KEYS = ", ".join(
+    f'u."{name}"::text AS "{name}"'
+    for name in ("band", "cluster", "pool", "model", "account", "user", "project", "qos")
+)
 SUMS = "milligpu_seconds, cpu_seconds, node_seconds, wall_seconds, memory_mib_seconds, runs_started, runs_ended, unknown_gpu_runs"
 CARD = """
     LEFT JOIN accelerator_model AS m ON m.code = u.model AND m.card_id IS NOT NULL
@@ -75,6 +81,19 @@ BY_MONTH = f"""
 """
 
 
+def _homeless(question: str) -> str:
+    """The question without the homes of projects, for who asks for no department."""
+    for alias in ("u", "x"):
+        home, card = (one.replace("u.", f"{alias}.").format(day="day") for one in (HOME, CARD))
+        question = question.replace(home, card)
+    return question.replace("coalesce(d.code, 'unattributed') AS department, ", "").replace(
+        "coalesce(d.code, 'unattributed') AS department,\n", ""
+    )
+
+
+BY_DAY_ALONE, BY_MONTH_ALONE = _homeless(BY_DAY), _homeless(BY_MONTH)
+
+
 def whole_months(span: Span) -> Span | None:
     """The whole months within the span, from the first day of the first to the last day of the last; None where there is none."""
     low, high = span
@@ -99,11 +118,14 @@ def facts_of(span: Span, names: Collection[str], *, of_site: bool = False) -> st
     months = whole_months(span)
     if of_site and OF_SITE.issuperset(names):
         return BY_SITE_DAY.format(low=low, high=high)
+    is_alone = of_site and not HOME_NAMES & set(names)
     if months is None or not is_summed(span, names):
-        return BY_DAY.replace("%s AND %s", f"'{low}' AND '{high}'")
+        return (BY_DAY_ALONE if is_alone else BY_DAY).replace("%s AND %s", f"'{low}' AND '{high}'")
     given = {"first": months.first_on, "last": months.last_on, "before": months.first_on - timedelta(days=1)}
     given["behind"] = months.last_on + timedelta(days=1)
-    return BY_MONTH.format(low=low, high=high, **{name: _plain(day) for name, day in given.items()})
+    return (BY_MONTH_ALONE if is_alone else BY_MONTH).format(
+        low=low, high=high, **{name: _plain(day) for name, day in given.items()}
+    )
 
 
 def lines_of(span: Span, names: Collection[str]) -> str:

@@ -62,6 +62,14 @@ def pages() -> list[tuple[str, str]]:
         ("auditor", "/audit/"),
         ("finance", "/search/?q=ocr"),
         ("vision-head", "/search/?q=1000"),
+        ("capacity", "/quotas/"),
+        ("capacity", "/quotas/pools/train-h800/"),
+        ("vision-lead", "/quotas/"),
+        ("finance", "/exports/"),
+        ("vision-head", "/notices/"),
+        ("operator", "/ops/enforcement/bj/"),
+        ("vision-head", "/asks/"),
+        ("capacity", "/reclaim/"),
     ]
 
 
@@ -91,6 +99,7 @@ def doors() -> list[tuple[str, str]]:
         ("finance", f"{v1}/metric-definitions"),
         ("operator", f"{v1}/clusters"),
         ("operator", f"{v1}/clusters/bj"),
+        ("operator", f"{v1}/clusters/bj/desired"),
         ("operator", f"{v1}/findings"),
         ("operator", f"{v1}/quarantine"),
         ("operator", f"{v1}/intakes"),
