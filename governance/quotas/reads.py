@@ -226,11 +226,9 @@ class QueueTerms:
 
 def queue_rules(cluster: Cluster, day: date) -> list[QueueTerms]:
     """How every level that is offered or ruled on a day stands in the queues of the cluster's pools, the first to go first."""
-    found: list[QueueTerms] = []
-    patterns = _partitions(cluster, day)
-    for pool in cluster.pools.order_by("code"):
-        found += queue_terms(pool, day, partitions=patterns.get(pool.code, ()))
-    return found
+    pools = list(cluster.pools.order_by("code"))
+    terms = queue_terms_of(pools, day, partitions=_partitions(cluster, day))
+    return [one for pool in pools for one in terms[pool.pk]]
 
 
 def queue_terms(pool: Pool, day: date, *, partitions: tuple[str, ...] = ()) -> list[QueueTerms]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from governance.access.actor import Actor
@@ -31,6 +31,7 @@ from .rules import CARD
 FORMAT = 1  # of the desired state
 LOG_SHOWN = 50
 ROWS_SHOWN = 200
+RESOLVED_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def cluster_state(cluster: Cluster) -> ClusterState:
     counts = dict.fromkeys(words.STATES, 0)
     for row in rows:
         counts[row.state] += 1
-    drifts = LimitDrift.objects.filter(cluster=cluster)
+    drifts, resolved = _drifts(cluster)
     item = work_reads.of(ENFORCE, cluster.code)
     error = words.said(setup.error, setup.error_params)
     if not error and item is not None and item.state == FAILED:
@@ -189,8 +190,8 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         counts,
         rows[:ROWS_SHOWN],
         max(0, len(rows) - ROWS_SHOWN),
-        list(drifts.filter(resolved_at__isnull=True)[:ROWS_SHOWN]),
-        list(drifts.filter(resolved_at__isnull=False).order_by("-resolved_at")[:20]),
+        drifts,
+        resolved,
         list(LimitOrder.objects.filter(cluster=cluster)[:LOG_SHOWN]),
         error,
     )
@@ -209,6 +210,17 @@ def difference(row: EnforcedLimit) -> list[tuple[str, str, str]]:
         for key in sorted(row.wanted)
         if seen.get(key) != row.wanted[key]
     ]
+
+
+def _drifts(cluster: Cluster) -> tuple[list[LimitDrift], list[LimitDrift]]:
+    """What stands, in its order, and the last that was settled, by one question."""
+    of_cluster = LimitDrift.objects.filter(cluster=cluster)
+    standing = of_cluster.filter(resolved_at__isnull=True).values("pk")[:ROWS_SHOWN]
+    settled = of_cluster.filter(resolved_at__isnull=False).order_by("-resolved_at").values("pk")[:RESOLVED_SHOWN]
+    found = list(LimitDrift.objects.filter(Q(pk__in=standing) | Q(pk__in=settled)))
+    resolved = [one for one in found if one.resolved_at is not None]
+    resolved.sort(key=lambda one: one.resolved_at or one.last_at, reverse=True)
+    return [one for one in found if one.resolved_at is None], resolved
 
 
 def desired_document(cluster: Cluster) -> dict[str, Any]:
