@@ -1,17 +1,19 @@
 """Writes of reclaim: rules by version, cases opened, answered, carried out, undone, measured.
 
 A case takes back a guarantee, never a running job: the line is lowered by `quotas.actions.lay` and what runs goes on. A case about a
-run's idle GPUs tells its people and ends when the run does; nothing here stops a job.
+run's idle GPUs tells its people and ends when the run does; only in a pool for interactive work, and where its rule says so, the run is
+ended once it is due.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import asdict
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from governance.access.actor import Actor, require
@@ -21,7 +23,10 @@ from governance.audit.actions import record as audit
 from governance.catalogue.models import Pool
 from governance.errors import N_, BadData, DomainError, NotFound, NotTheMoment
 from governance.quotas import actions as quotas
+from governance.quotas.enforcement.models import EnforcedCluster
 from governance.quotas.rules import RECLAIMED
+from governance.schedulers.live import SourceFault
+from governance.schedulers.registry import stop_run
 from governance.tenants.models import Project, day_of_today
 from governance.usage.models import Run
 
@@ -217,40 +222,68 @@ def advance(*, actor: Actor) -> int:
     Each in its own transaction: one that the quotas refuse stays due, is logged, and does not hold up the rest.
     """
     moved = 0
-    for pk in ReclaimCase.objects.filter(state__in=rules.OPEN).order_by("pk").values_list("pk", flat=True):
+    going_on = Q(state__in=rules.OPEN) | (Q(state=rules.APPLIED) & ~Q(run=""))
+    for pk in ReclaimCase.objects.filter(going_on).order_by("pk").values_list("pk", flat=True):
         try:
             with transaction.atomic():
                 case = ReclaimCase.objects.select_for_update(of=("self",)).select_related(*WITH).get(pk=pk)
                 moved += _advance(case, actor)
-        except DomainError as refusal:
+        except (DomainError, SourceFault) as refusal:
             log.warning("reclaim case R-%06d stays as it is: %s", pk, refusal)
     return moved
 
 
-WITH = ("rule", "project", "pool", "quota", "quota__project", "quota__pool", "quota__model")
+WITH = ("rule", "project", "pool", "pool__cluster", "quota", "quota__project", "quota__pool", "quota__model")
 
 
 def _advance(case: ReclaimCase, actor: Actor) -> bool:
-    if case.state not in rules.OPEN:
-        return False
-    if case.run and _has_ended(case.run):
+    if case.run and case.state != rules.CLOSED and _run_of(case, end_at__isnull=False):
         _close(case, rules.FREED, "", actor)
         return True
+    if case.state not in rules.OPEN:
+        return False
     if case.state == rules.ANSWERED and case.answer == rules.KEEP:
         return _follow_ask(case, actor)
     if case.state == rules.NOTIFIED and case.due_at <= timezone.now():
         case.state = rules.DUE
         case.save()
-    if case.state == rules.DUE and not case.run:
-        apply(case, actor=actor)
-        return True
-    return False
+    if case.state != rules.DUE:
+        return False
+    if case.run:
+        return _stop(case, actor)
+    apply(case, actor=actor)
+    return True
 
 
-def _has_ended(run: str) -> bool:
-    cluster, job, submit = run.rsplit("/", 2)
-    at = datetime.fromtimestamp(int(submit), timezone.get_fixed_timezone(0))
-    return Run.objects.filter(cluster__code=cluster, job_id=job, submit_at=at, end_at__isnull=False).exists()
+def _run_of(case: ReclaimCase, **where: Any) -> bool:
+    cluster, job, submit = case.run.rsplit("/", 2)
+    at = datetime.fromtimestamp(int(submit), UTC)
+    return Run.objects.filter(cluster__code=cluster, job_id=job, submit_at=at, **where).exists()
+
+
+def _stop(case: ReclaimCase, actor: Actor) -> bool:
+    """End the run, where its rule says so, its pool is for interactive work and the portal may write to the scheduler.
+
+    Dying after the order and before the commit is no harm: the run is not there the next time.
+    """
+    cluster = case.pool.cluster
+    may = EnforcedCluster.objects.filter(cluster=cluster, is_on=True).exists()
+    if not (case.rule.stops_interactive and case.pool.purpose in rules.INTERACTIVE and may) or cluster is None:
+        return False
+    _, job, submit = case.run.rsplit("/", 2)
+    names = [name for name in cluster.scheduler_names if name != "*"]
+    done = stop_run(
+        cluster.scheduler_kind,
+        name=names[0] if names else cluster.code,
+        connection=cluster.connection,
+        job_id=job,
+        submit_at=int(submit),
+    )
+    case.state, case.applied_at = rules.APPLIED, timezone.now()
+    case.save()
+    _note(case, "reclaim.stop", actor, command=done.command, was_there=done.was_there)
+    telling.tell("reclaim.stopped", case)
+    return True
 
 
 def _follow_ask(case: ReclaimCase, actor: Actor) -> bool:
@@ -368,6 +401,8 @@ def _check(code: str, terms: Terms) -> None:
         "window_days": (1, 366), "below_percent": (0, 100), "keep_percent": (0, 100), "step_gpus": (1, 100_000),
         "min_gpus": (1, 100_000), "notice_hours": (1, 24 * 90),
     }  # fmt: skip
+    if terms.stops_interactive and terms.kind != rules.IDLE_GPUS:
+        raise BadData(N_("Only a rule that looks for idle GPUs of runs can end runs."))
     for name, (low, high) in within.items():
         if not low <= getattr(terms, name) <= high:
             raise BadData(N_("%(name)s lies between %(low)s and %(high)s."), name=name, low=low, high=high)

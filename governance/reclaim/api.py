@@ -230,6 +230,7 @@ class ReclaimTermsIn(serializers.Serializer[Any]):
     step_gpus = serializers.IntegerField(required=False, min_value=1, max_value=100_000)
     min_gpus = serializers.IntegerField(required=False, min_value=1, max_value=100_000)
     notice_hours = serializers.IntegerField(required=False, min_value=1, max_value=24 * 90)
+    stops_interactive = serializers.BooleanField(required=False)
     pool = serializers.CharField(
         required=False, allow_blank=True, max_length=64, help_text=_("Every pool where nothing is said.")
     )
@@ -258,6 +259,7 @@ class ReclaimRuleRow(serializers.Serializer[Any]):
     step_gpus = serializers.IntegerField()
     min_gpus = serializers.IntegerField()
     notice_hours = serializers.IntegerField()
+    stops_interactive = serializers.BooleanField()
     is_on = serializers.BooleanField()
     made_by = serializers.CharField()
     made_at = serializers.DateTimeField()

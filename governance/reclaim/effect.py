@@ -24,7 +24,9 @@ from .models import ReclaimCase
 def measure_due(*, actor: Actor) -> int:
     """Measure every case that was applied seven days ago or earlier; answers how many. Running it again measures none twice."""
     before = timezone.now() - timedelta(days=rules.MEASURE_DAYS)
-    due = ReclaimCase.objects.filter(state=rules.APPLIED, applied_at__lte=before).values_list("pk", flat=True)
+    due = ReclaimCase.objects.filter(state=rules.APPLIED, made__isnull=False, applied_at__lte=before).values_list(
+        "pk", flat=True
+    )
     for pk in list(due):
         with transaction.atomic():
             case = (

@@ -33,11 +33,15 @@ class RuleForm(PlainForm):
     min_gpus = forms.IntegerField(label=_("At least (GPUs)"), min_value=1, max_value=100_000, initial=1)
     notice_hours = forms.IntegerField(label=_("Notice (hours)"), min_value=1, max_value=24 * 90, initial=24)
 
+    stops_interactive = forms.BooleanField(
+        label=_("End idle runs of interactive pools once they are due"), required=False,
+        help_text=_("For idle GPUs only, where the portal may write to the scheduler. In all other pools nothing that runs is stopped."),
+    )  # fmt: skip
+
     def __init__(self, *args: Any, pools: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["pool"].choices = [("", _("all pools")), *pools]  # type: ignore[attr-defined]
 
     def terms(self) -> Terms:
         """As an action takes them."""
-        names = ("kind", "window_days", "below_percent", "keep_percent", "step_gpus", "min_gpus", "notice_hours")
-        return Terms(**{name: self.cleaned_data[name] for name in names})
+        return Terms(**{name: self.cleaned_data[name] for name in Terms.__dataclass_fields__})

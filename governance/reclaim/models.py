@@ -33,6 +33,7 @@ class ReclaimRule(models.Model):
     step_gpus = models.PositiveIntegerField(default=1)
     min_gpus = models.PositiveIntegerField(default=1)
     notice_hours = models.PositiveSmallIntegerField(default=24)
+    stops_interactive = models.BooleanField(default=False)
     is_on = models.BooleanField(default=False)
     made_at = models.DateTimeField(db_default=Now())
     made_by = models.CharField(max_length=200)

@@ -90,6 +90,13 @@ register(
         N_("The reason given against it was not followed. What runs goes on."),
     ),
     _event(
+        "reclaim.stopped",
+        N_("An idle run of %(project)s in %(pool)s was ended: %(gpus)s GPUs"),
+        N_(
+            "Its GPUs idled through the notice, and the pool is for interactive work. Start it again when it has work to do."
+        ),
+    ),
+    _event(
         "reclaim.applied",
         N_("%(gpus)s guaranteed GPUs of %(project)s in %(pool)s were taken back"),
         N_("What runs goes on. If that was wrong, undo it within 72 hours on the case's page, with a reason."),

@@ -32,6 +32,9 @@ OUTCOMES = (KEPT, UPHELD, UNDONE, LAPSED, FREED)
 #: Ends that say the case should not have been.
 FALSE_OUTCOMES = (UPHELD, UNDONE)
 
+#: Purposes of pools in which a rule may have an idle run ended after notice. Anywhere else nothing that runs is ever stopped.
+INTERACTIVE = frozenset({"development", "dev", "interactive", "notebook"})
+
 UNDO_HOURS = 72
 MEASURE_DAYS = 7
 PREVIEW_DAYS = 90
@@ -48,6 +51,7 @@ class Terms:
     step_gpus: int = 1  # what is left is rounded up to whole steps, such as nodes of 8
     min_gpus: int = 1  # smaller findings are let be
     notice_hours: int = 24
+    stops_interactive: bool = False  # idle_gpus: end the run once it is due, in pools for interactive work alone
 
 
 class Held(NamedTuple):
@@ -120,13 +124,6 @@ def find_idle(terms: Terms, run: Idle, gpus: int) -> bool:
         and run.allocated > 0
         and run.idle * 100 >= (100 - terms.below_percent) * run.allocated
     )
-
-
-class Step(NamedTuple):
-    """A state and what may follow it."""
-
-    state: str
-    next: tuple[str, ...]
 
 
 WAY: dict[str, tuple[str, ...]] = {

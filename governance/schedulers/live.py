@@ -35,6 +35,13 @@ class Window(NamedTuple):
     until_at: int
 
 
+class Stopped(NamedTuple):
+    """What was told the scheduler to end one run, and whether that run was still there."""
+
+    command: str  # as it is run, quoted for a shell
+    was_there: bool
+
+
 class PendingRecord(NamedTuple):
     """A job that waits, as a queue snapshot shows it; `tasks` > 1 for an array that is not yet split."""
 

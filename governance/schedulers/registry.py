@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from governance.schedulers.limits import LimitPort
-from governance.schedulers.live import Scheduler, SourceFault
+from governance.schedulers.live import Scheduler, SourceFault, Stopped
 from governance.schedulers.slurm.commands import SlurmCommands
 from governance.schedulers.slurm.connect import connect_commands
 from governance.schedulers.slurm.limiting import SlurmLimits
 from governance.schedulers.slurm.rest_connect import connect_rest
+from governance.schedulers.slurm.stopping import stop
 
 Connect = Callable[[str, Mapping[str, Any]], Scheduler]
 
@@ -44,3 +45,14 @@ def limit_port(kind: str, *, name: str, connection: Mapping[str, Any]) -> LimitP
     if not isinstance(scheduler, SlurmCommands):
         raise SourceFault("no_limits", kind=kind)
     return SlurmLimits(scheduler)
+
+
+def stop_run(kind: str, *, name: str, connection: Mapping[str, Any], job_id: str, submit_at: int) -> Stopped:
+    """End one run of that cluster, the attempt submitted at `submit_at` (epoch seconds), where it is still there.
+
+    Raises SourceFault: as `connect`, and "no_limits" for a kind that takes no orders.
+    """
+    scheduler = connect(kind, name=name, connection=connection)
+    if not isinstance(scheduler, SlurmCommands):
+        raise SourceFault("no_limits", kind=kind)
+    return stop(scheduler, job_id, submit_at)

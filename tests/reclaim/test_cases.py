@@ -6,13 +6,15 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import time_machine
+from django.db import connection
 
 from governance.access.actor import Actor
 from governance.audit.models import AuditLine
-from governance.catalogue.models import Cluster
+from governance.catalogue.models import Cluster, Pool
 from governance.errors import BadData, NotAllowed, NotFound, NotTheMoment
 from governance.notices.models import Notice
 from governance.quotas import actions as quotas
+from governance.quotas.enforcement.models import EnforcedCluster
 from governance.quotas.models import Quota
 from governance.reclaim import actions, detection, effect, reads
 from governance.reclaim.models import ReclaimCase, ReclaimRule
@@ -197,9 +199,9 @@ def test_others_neither_see_nor_answer_a_case(june):
         actions.answer(case.number, "agree", actor=Actor.anonymous())
 
 
-def test_gpus_of_a_running_run_that_idle_are_told_and_the_case_ends_with_the_run(june, tmp_path):
-    from django.db import connection
-
+@pytest.fixture
+def idle_run(june, tmp_path):
+    """A run of 4 GPUs that idled for three days and still runs, and a rule that looks for such."""
     (tmp_path / "run").mkdir()
     running = line(777, "2026-06-20T00:00", "2026-06-20T00:00", None, gpus=4)
     bring(tmp_path / "run", [{**running, "ElapsedRaw": str(5 * 86400)}], observed_at="2026-06-25T09:00")
@@ -212,19 +214,64 @@ def test_gpus_of_a_running_run_that_idle_are_told_and_the_case_ends_with_the_run
             " FROM cluster c, generate_series(timestamptz '2026-06-22', '2026-06-24', '1 day') d WHERE c.code = 'bj'"
         )
     actions.switch("unused", None, actor=MACHINE)
-    actions.write_rule("idle", Terms("idle_gpus", window_days=3), actor=MACHINE)
-    actions.switch("idle", 1, actor=MACHINE)
-    case = opened()
-    assert (case.project.code, case.pool.code, case.gpus, case.evidence["idle_share"]) == (
-        "ocr",
-        "train-h800",
-        4,
-        "1.0000",
-    )
+
+    def rule(**terms) -> ReclaimCase:
+        version = actions.write_rule("idle", Terms("idle_gpus", window_days=3, **terms), actor=MACHINE).version
+        actions.switch("idle", version, actor=MACHINE)
+        return opened()
+
+    return rule
+
+
+def test_idle_gpus_of_a_run_are_told_and_the_case_ends_with_the_run(idle_run, tmp_path):
+    case = idle_run()
+    assert (case.project.code, case.pool.code, case.gpus) == ("ocr", "train-h800", 4)
+    assert case.evidence["idle_share"] == "1.0000"
     with time_machine.travel(case.due_at + timedelta(days=1)):
-        assert actions.advance(actor=MACHINE) == 0 or ReclaimCase.objects.get().state == "due"
+        assert actions.advance(actor=MACHINE) == 0
+        case.refresh_from_db()
+        assert case.state == "due"
         (tmp_path / "end").mkdir()
         bring(tmp_path / "end", [line(777, "2026-06-20T00:00", "2026-06-20T00:00", "2026-06-26T00:00", gpus=4)])
         actions.advance(actor=MACHINE)
     case.refresh_from_db()
     assert (case.state, case.outcome) == ("closed", "freed")
+
+
+@pytest.mark.parametrize(
+    ("purpose", "enforced", "stops", "told"),
+    [
+        ("development", True, True, True),
+        ("training", True, True, False),
+        ("development", False, True, False),
+        ("development", True, False, False),
+    ],
+)
+def test_only_interactive_runs_are_ended_and_only_where_rule_and_site_say_so(
+    idle_run, tmp_path, monkeypatch, purpose, enforced, stops, told
+):
+    (tmp_path / "bin").mkdir()
+    for name, script in {"squeue": "echo 777 1781884800 RUNNING", "scancel": f"echo $* >> {tmp_path}/told"}.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    case = idle_run(stops_interactive=stops)
+    cluster = Cluster.objects.get(code="bj")
+    cluster.scheduler_kind, cluster.connection = "slurm", {"bin_dir": str(tmp_path / "bin")}
+    cluster.save()
+    EnforcedCluster.objects.create(cluster=cluster, is_on=enforced)
+    Pool.objects.filter(code="train-h800").update(purpose=purpose)
+    assert actions.advance(actor=MACHINE) == 0 and not (tmp_path / "told").exists()  # notice is given first
+    with time_machine.travel(case.due_at + timedelta(minutes=1)):
+        actions.advance(actor=MACHINE)
+        actions.advance(actor=MACHINE)
+    case.refresh_from_db()
+    assert (tmp_path / "told").exists() is told
+    assert case.state == ("applied" if told else "due")
+    if told:
+        assert (tmp_path / "told").read_text() == "--quiet 777\n"
+        assert AuditLine.objects.get(action="reclaim.stop").after["command"].endswith("scancel --quiet 777")
+
+
+def test_a_rule_about_quota_ends_no_run(june):
+    with pytest.raises(BadData):
+        actions.write_rule("unused", Terms("held_unused", stops_interactive=True), actor=MACHINE)
