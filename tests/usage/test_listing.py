@@ -134,6 +134,20 @@ def test_filters_narrow_every_page(many: Actor, filters: dict[str, str], wanted:
     assert [job for page in pages for job in page] == [str(500 + n) for n in reversed(range(60)) if wanted(n)]  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(
+    "filters", [{"project": "ocr"}, {"department": "vision"}, {"account": "ocr", "pool": "train-h800"}]
+)
+def test_who_used_something_is_told_the_same_by_month_and_by_day(
+    many: Actor, filters: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for least in (0, 10_000):
+        monkeypatch.setattr(listing, "SPAN_OF_MONTHS", least)
+        found.append([job for page in walk(many, **filters) for job in page])
+    assert found[0] == found[1]
+    assert found[0]
+
+
 def test_the_hours_are_those_of_the_days_asked_for(many: Actor) -> None:
     on = date(2026, 6, 1)
     found = listing.runs(on, on, actor=many, limit=50)
