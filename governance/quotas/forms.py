@@ -36,6 +36,7 @@ class QuotaForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.prepare()
         for name, one in self.fields.items():
             one.widget.attrs["class"] = "in"
             described = [f"id_{name}-help"] if one.help_text else []
@@ -44,6 +45,9 @@ class QuotaForm(forms.Form):
                 described.append(f"id_{name}-err")
             if described:
                 one.widget.attrs["aria-describedby"] = " ".join(described)
+
+    def prepare(self) -> None:
+        """Fit the fields to what the form is for. Runs before anything given is checked: choices set later would come too late."""
 
 
 class AmountsForm(QuotaForm):
@@ -85,8 +89,12 @@ class AwardForm(AmountsForm):
     )
 
     def __init__(self, *args: Any, models: list[tuple[str, str]], **kwargs: Any) -> None:
+        self.models = models
         super().__init__(*args, **kwargs)
-        self.fields["model"].choices = [("", _("any of the pool")), *models]  # type: ignore[attr-defined]
+
+    def prepare(self) -> None:
+        """The pool's models to choose from."""
+        self.fields["model"].choices = [("", _("any of the pool")), *self.models]  # type: ignore[attr-defined]
         self.fields["project"].widget.attrs["list"] = "projects"
 
 

@@ -172,6 +172,25 @@ def test_what_does_not_go_through_is_said_in_the_preview(cast, held):
     assert client.post(f"/quotas/pools/{POOL}/award/", {**given, "project": "no\0such"}).status_code in (404, 422)
 
 
+def test_an_award_may_name_a_model_of_the_pool_and_no_other(cast, held):
+    client = cast.client("capacity_manager", language="en")
+    given = {
+        "project": "rank",
+        "level": "normal",
+        "model": "h800",
+        "guaranteed_gpus": 2,
+        "ceiling_gpus": 2,
+        "hours_period": "month",
+        "from_on": day(0),
+        "to_on": day(30),
+        "confirm": "yes",
+    }
+    assert client.post(f"/quotas/pools/{POOL}/award/", {**given, "model": "a800"}).status_code == 422
+    assert client.post(f"/quotas/pools/{POOL}/award/", given).status_code == 302
+    made = Quota.objects.get(project__code="rank", model__code="h800")
+    assert (made.guaranteed_gpus, made.level) == (2, "normal")
+
+
 @pytest.mark.parametrize(
     ("who", "verb", "status"),
     [
