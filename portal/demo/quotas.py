@@ -17,13 +17,16 @@ HOUR, DAY = 3600, 86_400
 SHARED_POOL = "dev-a800"  # promised by shares of departments
 
 #: Whose quota shows what (project, pool), where the pool is there.
-GENEROUS = ("compiler", "train-h800")  # holds three times what it needs: it idles
+GENEROUS = ("compiler", "train-h800")  # holds three times what it needs
+OVERSIZED = ("stress", "train-a800")  # holds half a node for short tests: most of it idles
+NEVER_USED = ("cabin", "train-h800")  # was planned there and has not begun
 ENDING = ("ocr", "train-a800")  # within a fortnight
 IN_GRACE = ("risk", "train-a800")  # ran out yesterday
 SUSPENDED = ("stress", "train-h800")
 RAISED = ("pretrain", "train-h800")  # in the middle of the period
 AWARDED, RAISED_WHY = "半年计划 · half-year plan", "复核后提高 · raised after the review"
 SUSPENDED_WHY = "新节点验收 · acceptance of new nodes"
+HALF_NODE = 4
 METERED = {"eval", "synthesis", "recall", "autolabel"}  # have GPU-hours of a month
 
 
@@ -129,6 +132,9 @@ def held(pools: list[Pool], first_on: date, end_on: date) -> list[Held]:
             if gpus and project.elastic >= 30:
                 most = max(4, _rounded(pool.total_cards // 6))
                 found.append(Held(project.code, pool.code, "elastic", 0, most, first_on, end_on + timedelta(days=90)))
+        if pool.code == NEVER_USED[1]:
+            until = end_on + timedelta(days=120)
+            found.append(Held(NEVER_USED[0], pool.code, "normal", HALF_NODE, HALF_NODE, first_on, until))
         # The largest project of an inference pool serves at once when it must.
         if pool.plan.purpose == "inference" and pool.total_cards >= 32:
             lead = max(own, key=lambda project: project.weight)
@@ -145,6 +151,8 @@ def _standing(project: Project, pool: Pool, gpus: int, first_on: date, end_on: d
     place = (project.code, pool.code)
     if place == GENEROUS:
         return replace(made, guaranteed=gpus * 3, ceiling=max(gpus * 3, made.ceiling))
+    if place == OVERSIZED:
+        return replace(made, guaranteed=HALF_NODE, ceiling=max(HALF_NODE, made.ceiling))
     if place == ENDING:
         return replace(made, to_on=end_on + timedelta(days=10))
     if place == IN_GRACE:

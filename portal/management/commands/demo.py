@@ -30,7 +30,7 @@ from governance.usage import actions as usage
 from portal.demo.company import TIME_ZONE
 from portal.demo.plan import DemoArguments, DemoPlan, generate
 from portal.embedded import demo_password
-from portal.management import demo_quotas
+from portal.management import demo_asks, demo_quotas, demo_reclaim
 from portal.management.terminal import TerminalCommand, a_day, steps_bar
 from portal.organisation.actions import load
 
@@ -123,6 +123,9 @@ class Making:
             self._meter(cluster)
         with self._step(_("Quotas awarded")) as progress:
             demo_quotas.give(self.plan, actor=self.actor, progress=progress)
+        with self._step(_("Asks and reclaim cases made")):
+            demo_asks.make(self.plan)
+            demo_reclaim.make(actor=self.actor)
         with self._step(_("Ledger posted")) as progress:
             ledger.post(actor=self.actor, progress=progress)
         self._mark(MADE)
