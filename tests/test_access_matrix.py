@@ -299,6 +299,35 @@ MATRIX += [
         only(set()) | {w: 422 if w == "capacity_manager" else 403 for w in QUOTAS},
     ),
     ("quota-award", "/quotas/pools/infer-l20/award/", "get", only(set()) | dict.fromkeys(QUOTAS, 403)),
+    *(
+        (
+            "pool-term",
+            f"{TRAIN}terms/{what}/add/",
+            "get",
+            only({"capacity_manager"}) | dict.fromkeys(QUOTAS - {"capacity_manager"}, 403),
+        )
+        for what in ("offering", "rule", "policy", "share")
+    ),
+    *(
+        (
+            "pool-term",
+            f"{TRAIN}terms/{what}/add/",
+            "post",
+            only(set()) | {w: 422 if w == "capacity_manager" else 403 for w in QUOTAS},
+        )
+        for what in ("offering", "rule", "policy", "share")
+    ),
+    *(
+        (
+            "pool-term",
+            f"{TRAIN}terms/rule/{verb}/?of=0",
+            "get",
+            only(set()) | dict.fromkeys(QUOTAS - {"capacity_manager"}, 403),
+        )
+        for verb in ("change", "end")
+    ),
+    ("pool-term", "/quotas/pools/infer-l20/terms/policy/add/", "get", only(set()) | dict.fromkeys(QUOTAS, 403)),
+    ("pool-term", "/quotas/pools/nowhere/terms/policy/add/", "get", only(set())),
     ("quota", "/quotas/Q-000001/", "get", only(set())),
     ("quota", "/quotas/zebra/", "get", only(set())),
     ("quota-move", "/quotas/Q-000001/change/", "post", only(set())),

@@ -15,7 +15,8 @@ from .wording import LEVELS, PERIODS
 MOST = 2**31 - 1
 
 
-def _day(label: Any, *, required: bool = True, help_text: Any = "") -> forms.DateField:
+def day_field(label: Any, *, required: bool = True, help_text: Any = "") -> forms.DateField:
+    """A day, as the browser's own field takes it."""
     # The browser's own date field wants ISO, whatever the language of the page.
     widget = forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
     return forms.DateField(
@@ -59,7 +60,7 @@ class AmountsForm(QuotaForm):
         label=_("GPU-hours"), required=False, min_value=0, max_value=2**53 - 1, help_text=_("Empty: no limit.")
     )
     hours_period = forms.ChoiceField(label=_("GPU-hours are"), choices=list(PERIODS.items()))
-    to_on = _day(_("Until"), required=False, help_text=_("The first day without it. Empty: without an end."))
+    to_on = day_field(_("Until"), required=False, help_text=_("The first day without it. Empty: without an end."))
     note = forms.CharField(label=_("Note"), required=False, max_length=300, help_text=_("Stands in the history."))
     override = forms.CharField(
         label=_("Reason to go beyond the room"),
@@ -75,7 +76,7 @@ class AwardForm(AmountsForm):
     project = forms.CharField(label=_("Project"), max_length=64, help_text=_("Its code."))
     level = forms.ChoiceField(label=_("Level"), choices=list(LEVELS.items()), initial=rules.NORMAL)
     model = forms.ChoiceField(label=_("GPU model"), required=False)
-    from_on = _day(_("From"))
+    from_on = day_field(_("From"))
 
     field_order = (
         "project",
@@ -101,29 +102,29 @@ class AwardForm(AmountsForm):
 class ChangeForm(AmountsForm):
     """Other amounts for a line from a day on."""
 
-    on = _day(_("From"), help_text=_("Until then it stays as it is."))
+    on = day_field(_("From"), help_text=_("Until then it stays as it is."))
     field_order = ("on",)
 
 
 class EndForm(QuotaForm):
     """The end of a line, with why."""
 
-    on = _day(_("Ends on"), help_text=_("The first day without it."))
+    on = day_field(_("Ends on"), help_text=_("The first day without it."))
     reason = _reason()
 
 
 class SuspendForm(QuotaForm):
     """Days on which nothing starts."""
 
-    from_on = _day(_("From"))
-    to_on = _day(_("Until"), required=False, help_text=_("Empty: until it is resumed."))
+    from_on = day_field(_("From"))
+    to_on = day_field(_("Until"), required=False, help_text=_("Empty: until it is resumed."))
     reason = _reason()
 
 
 class ResumeForm(QuotaForm):
     """The end of a suspension."""
 
-    on = _day(_("Resumed on"))
+    on = day_field(_("Resumed on"))
 
 
 def amounts_of(line: Quota, on: date) -> dict[str, Any]:

@@ -161,8 +161,17 @@ def _form_context(form: QuotaForm, pool: Pool, trial: Consequences | None, day: 
         "day": day,
         "lines": [(word, [(one, STATES[one.state_on(day)]) for one in lines]) for word, lines in _sides(trial)],
         # As they were given: what is confirmed is what was shown.
-        "given": [(name, form[name].value()) for name in form.fields] if trial else [],
+        "given": given_in(form) if trial else [],
     }
+
+
+def given_in(form: QuotaForm) -> list[tuple[str, Any]]:
+    """Names and values as they were given, one pair for each value."""
+    found = []
+    for name in form.fields:
+        value = form[name].value()
+        found += [(name, one) for one in value] if isinstance(value, list) else [(name, value)]
+    return found
 
 
 def _sides(trial: Consequences | None) -> list[tuple[str, list[Quota]]]:

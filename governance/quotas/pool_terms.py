@@ -82,7 +82,7 @@ def offer(terms: Offer, *, actor: Actor) -> Offering:
 
 
 @transaction.atomic
-def change_offering(code: str, *, on: date, actor: Actor, **values: Any) -> Offering:
+def change_offering(code: str, /, *, on: date, actor: Actor, **values: Any) -> Offering:
     """Let an offering go on from the day `on` with other values (fields of Offer): it ends, and a next one begins.
 
     The next one is called as `code` in `values` says, else by a number behind the old code.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -16,6 +16,8 @@ from governance.errors import BadData, DomainError, NotTheMoment
 from . import listing
 from .models import Quota
 from .outlook import Outlook, outlook
+
+Seen = TypeVar("Seen")
 
 
 class _TakenBack(Exception):
@@ -40,18 +42,24 @@ class Consequences:
 
 def consequences(act: Callable[[], Any], pool: Pool, project: str, day: date) -> Consequences:
     """What `act` would change for the pool and for the project (code) in it. NotAllowed and NotFound go through to the caller."""
-    before, held = outlook(pool, day), _lines(pool, project, day)
-    after, then, refusal = before, held, ""
+    refusal, (before, held), (after, then) = tried(act, lambda: (outlook(pool, day), _lines(pool, project, day)))
+    return Consequences(refusal, before, after, held, then)
+
+
+def tried(act: Callable[[], Any], look: Callable[[], Seen]) -> tuple[str, Seen, Seen]:
+    """(why it does not go through or "", what `look` sees before, and after `act`); what `act` did is taken back."""
+    before = look()
+    after, refusal = before, ""
     try:
         with transaction.atomic():
             act()
-            after, then = outlook(pool, day), _lines(pool, project, day)
+            after = look()
             raise _TakenBack
     except _TakenBack:
         pass
     except (NotTheMoment, BadData) as error:
         refusal = in_words(error)
-    return Consequences(refusal, before, after, held, then)
+    return refusal, before, after
 
 
 def in_words(error: DomainError) -> str:

@@ -26,6 +26,7 @@ from . import listing, outlook, reads, rules, shown, using, wording
 from .enforcement.reads import standing_for
 from .models import Quota
 from .moves import moves_of
+from .pool_kinds import terms_set
 from .reach import holds, pool_seen, see_quotas, sees_names
 
 LIST = "quotas"
@@ -196,9 +197,12 @@ def _held(request: HttpRequest, of: Pool, actor: Actor, day: date) -> dict[str, 
 
 
 def _rules(request: HttpRequest, of: Pool, actor: Actor, day: date) -> dict[str, Any]:
-    """Who goes first, in plain words."""
+    """Who goes first, in plain words, and for who may change it what is set from when."""
     terms = reads.queue_terms(of, day)
-    return {"terms": [(one, wording.LEVELS[one.level], wording.sentences(one, terms)) for one in terms]}
+    return {
+        "terms": [(one, wording.LEVELS[one.level], wording.sentences(one, terms)) for one in terms],
+        "kinds": terms_set(of, day) if actor.may("offering.change", of) else [],
+    }
 
 
 def _plain(factor: Decimal) -> str:

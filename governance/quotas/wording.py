@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from . import rules
+from .models import Offering
 from .reads import QueueTerms
 
 
@@ -74,11 +75,45 @@ def duration(seconds: int) -> str:
     return ngettext("%(count)s minute", "%(count)s minutes", minutes) % {"count": minutes}
 
 
-def longest(terms: QueueTerms) -> str:
+def longest(terms: QueueTerms | Offering) -> str:
     """How long a job may run."""
     if terms.max_wall_s is None:
         return _("Jobs run as long as they need.")
     return _("A job runs for %(time)s at most.") % {"time": duration(terms.max_wall_s)}
+
+
+def offering_sentences(one: Offering, departments: Sequence[str]) -> list[str]:
+    """What an offering says to who asks: how much, how long, to whom (names) it is open, and its name in the scheduler."""
+    asked = {"least": one.min_gpus, "most": one.max_gpus, "step": one.step_gpus}
+    found = [
+        _("An ask takes %(least)s GPUs or more, in steps of %(step)s.") % asked
+        if one.max_gpus is None
+        else _("An ask takes %(least)s to %(most)s GPUs, in steps of %(step)s.") % asked
+    ]
+    if one.max_days is not None:
+        days = ngettext("It is held for %(count)s day at most.", "It is held for %(count)s days at most.", one.max_days)
+        found.append(days % {"count": one.max_days})
+    found.append(longest(one))
+    if one.min_run_s is not None:
+        found.append(_("A job runs for %(time)s before it may be displaced.") % {"time": duration(one.min_run_s)})
+    if one.service_level is not None:
+        found.append(_("Its service level is %(percent)s%% of the month.") % {"percent": one.service_level.normalize()})
+    found.append(
+        _("Only projects of %(departments)s and below may ask for it.") % {"departments": _(", ").join(departments)}
+        if departments
+        else _("Every project may ask for it.")
+    )
+    return [*found, _("The scheduler knows it as the QoS “%(qos)s”.") % {"qos": one.qos}]
+
+
+def share_sentence(department: str, gpus: int) -> str:
+    """What the share of a department (name) means."""
+    said = ngettext(
+        "Projects of %(department)s and of all below it are guaranteed %(count)s GPU together at most.",
+        "Projects of %(department)s and of all below it are guaranteed %(count)s GPUs together at most.",
+        gpus,
+    )
+    return said % {"department": department, "count": gpus}
 
 
 def sentences(terms: QueueTerms, all_terms: Sequence[QueueTerms]) -> list[str]:

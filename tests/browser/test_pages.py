@@ -71,6 +71,7 @@ OTHERS = [
     ("member", "/quotas/offerings/"),
     ("capacity_manager", "/quotas/Q-000001/change/"),
     ("capacity_manager", "/quotas/pools/train-h800/award/"),
+    ("capacity_manager", "/quotas/pools/train-h800/terms/rule/add/"),
 ]
 
 
