@@ -198,10 +198,14 @@ def _held(request: HttpRequest, of: Pool, actor: Actor, day: date) -> dict[str, 
 
 def _rules(request: HttpRequest, of: Pool, actor: Actor, day: date) -> dict[str, Any]:
     """Who goes first, in plain words, and for who may change it what is set from when."""
-    terms = reads.queue_terms(of, day)
+    kinds = terms_set(of, day) if actor.may("offering.change", of) else []
+    # What was read to be changed is not read again to be said.
+    known = [row for kind in kinds if kind["what"] == "offering" for row, _brief in kind["rows"]]
+    held = [row for row in known if row.from_on is None or row.from_on <= day] if kinds else None
+    terms = reads.queue_terms_of([of], day, offerings=held)[of.pk]
     return {
         "terms": [(one, wording.LEVELS[one.level], wording.sentences(one, terms)) for one in terms],
-        "kinds": terms_set(of, day) if actor.may("offering.change", of) else [],
+        "kinds": kinds,
     }
 
 
