@@ -64,6 +64,7 @@ def cases(request: HttpRequest) -> HttpResponse:
         "states": [(code, word, code == state) for code, word in states],
         "balance": reads.balance(actor, timezone.now() - timedelta(days=BALANCE_DAYS)),
         "balance_days": BALANCE_DAYS,
+        "sees_rules": _sees_rules(actor),
         **paging.links(page, LIST, {"state": state}),
     }
     return render(request, "reclaim/cases.html", context)
@@ -178,9 +179,13 @@ def move(request: HttpRequest, number: str, verb: str) -> HttpResponse:
 def manager(request: HttpRequest) -> Actor:
     """Who sees rules: whoever manages reclaim of a pool, and those who see quotas of the site."""
     actor = reader(request)
-    if not holds(actor, "reclaim.manage") and not actor.may("quota.view"):
+    if not _sees_rules(actor):
         raise NotFound(NOTHING)
     return actor
+
+
+def _sees_rules(actor: Actor) -> bool:
+    return holds(actor, "reclaim.manage") or actor.may("quota.view")
 
 
 @login_required

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from tests.books import COLUMNS
 
-SCRIPT = """#!{python} -SE
+# To sh the second line starts Python, to Python it is a text: a path with a space cannot stand behind #!.
+SCRIPT = """#!/bin/sh
+'''exec' "{python}" -SE "$0" "$@" # '''
 import json, os, socket, sys, time
 from datetime import datetime, timezone
 here, name, given = os.path.dirname(os.path.abspath(__file__)), os.path.basename(sys.argv[0]), sys.argv[1:]
