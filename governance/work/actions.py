@@ -51,7 +51,14 @@ RETURNING state, state = 'waiting' AND due_at <= clock_timestamp()
 _CLAIM = """
 UPDATE work_item SET state = 'running', owner = %(owner)s, attempt = attempt + 1, asked_again = false, due_at = NULL,
     started_at = clock_timestamp(), heartbeat_at = clock_timestamp(),
-    lease_until_at = clock_timestamp() + make_interval(secs => %(lease)s), enqueued_at = NULL, progress_done = 0, progress_of = 0
+    lease_until_at = clock_timestamp() + make_interval(secs => %(lease)s), enqueued_at = NULL, progress_done = 0, progress_of = 0,
+    -- A message may come before the sweep that would have said so: whoever takes over says it.
+    last_error_at = CASE state WHEN 'running' THEN clock_timestamp() ELSE last_error_at END,
+    last_error_code = CASE state WHEN 'running' THEN 'lease_expired' ELSE last_error_code END,
+    last_error = CASE state WHEN 'running' THEN %(silent)s ELSE last_error END,
+    last_error_params = CASE state
+        WHEN 'running' THEN jsonb_build_object('owner', regexp_replace(owner, ':[^:]*$', ''), 'attempt', attempt::text)
+        ELSE last_error_params END
 WHERE kind = %(kind)s AND key = %(key)s
     AND ((state IN ('waiting', 'failed') AND due_at <= clock_timestamp()) OR (state = 'running' AND lease_until_at <= clock_timestamp()))
 RETURNING attempt, correlation_id
@@ -163,7 +170,7 @@ def wake(kind: str, key: str, correlation_id: str) -> bool:
 def claim(kind: str, key: str, owner: str, lease: float) -> Held | None:
     """Take the item for `lease` seconds if it is due or its lease is over; None when there is nothing to do here."""
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"kind": kind, "key": key, "owner": owner, "lease": lease})
+        cursor.execute(_CLAIM, {"kind": kind, "key": key, "owner": owner, "lease": lease, "silent": rules.SILENT})
         row = cursor.fetchone()
     return Held(kind, key, owner, row[0], lease, row[1]) if row else None
 

@@ -73,7 +73,20 @@ def test_who_has_lost_the_lease_changes_nothing() -> None:
     assert not actions.finish(old)
     assert not actions.fail(old, ValueError("late"))
     assert not actions.release(old)
-    assert (item().state, item().owner, item().last_error) == (RUNNING, "two", "")
+    assert (item().state, item().owner, item().last_error) == (RUNNING, "two", rules.SILENT)
+
+
+def test_who_takes_over_before_the_sweep_says_that_the_lease_ran_out() -> None:
+    ask()
+    claim("host:one:1")
+    age(61, "lease_until_at", "heartbeat_at")
+    held = claim("host:two:2")
+    assert (item().owner, item().attempt, item().state) == ("host:two:2", 2, RUNNING)
+    assert (item().last_error_code, item().last_error) == ("lease_expired", rules.SILENT)
+    assert item().last_error_params == {"owner": "host:one", "attempt": "1"}
+    assert item().last_error_at is not None
+    assert actions.finish(held)
+    assert item().last_error_code == ""
 
 
 def test_a_lease_that_is_over_is_not_extended() -> None:
