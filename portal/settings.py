@@ -241,7 +241,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "pull": {"task": "usage.pull_all", "schedule": _seconds("STEELYARD_PULL_SECONDS", 300)},
     "telemetry": {"task": "usage.telemetry_all", "schedule": 3600.0},
     "enforce": {"task": "quotas.enforce_all", "schedule": _seconds("STEELYARD_ENFORCE_SECONDS", 3600)},
-    "warn": {"task": "quotas.warn_all", "schedule": 3600.0},  # each once: an hour is for who was away at the day's beginning
+    "warn": {
+        "task": "quotas.warn_all",
+        "schedule": 3600.0,
+    },  # each once: an hour is for who was away at the day's beginning
     "asks": {"task": "asks.sweep_all", "schedule": 300.0},
     "score": {"task": "asks.score_all", "schedule": crontab(hour=20, minute=40)},
     "forget-exports": {"task": "exports.forget", "schedule": 3600.0},

@@ -427,7 +427,19 @@ def test_every_door_answers_each_role_as_the_matrix_says(
 READERS_OF_VISION_ALONE = ("member", "lead", "approver", "viewer", "former", "capacity_manager", "security", ANONYMOUS)
 PAGES = [(address, method) for name, address, method, _ in MATRIX if name in {"home", "ledger", "ledger-department"}]
 PAGES += [(address, method) for name, address, method, _ in MATRIX if name in {"ledger-lines", "jobs", "job"}]
-TOPICS = ("catalog", "project", "people", "reference", "quota", "offerings", "ask", "inbox", "acting", "polic", "reclaim")
+TOPICS = (
+    "catalog",
+    "project",
+    "people",
+    "reference",
+    "quota",
+    "offerings",
+    "ask",
+    "inbox",
+    "acting",
+    "polic",
+    "reclaim",
+)
 PAGES += [(address, method) for name, address, method, _ in MATRIX if name.startswith(TOPICS) and method == "get"]
 
 

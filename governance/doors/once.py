@@ -39,7 +39,9 @@ def answered(key: str, who: str, of: str, act: Callable[[], Response]) -> Respon
     A refusal is not kept, for it has changed nothing. Raises NotTheMoment for the same key with another request.
     """
     if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable() or not key.isascii() or " " in key:
-        raise BadData(N_("An Idempotency-Key has 1 to %(most)s printable ASCII characters and no space."), most=LONGEST_KEY)
+        raise BadData(
+            N_("An Idempotency-Key has 1 to %(most)s printable ASCII characters and no space."), most=LONGEST_KEY
+        )
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(CLAIM, {"who": who[:200], "key": key, "digest": of})

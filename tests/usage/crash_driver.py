@@ -55,9 +55,7 @@ class Fuse:
 
 def empty() -> None:
     """The owner's path back to empty books."""
-    tables = (
-        "run, run_seen, run_seen_together, run_span, usage_day, capacity_day, fact_day, dirty_day, watermark, quarantined_record, intake"
-    )
+    tables = "run, run_seen, run_seen_together, run_span, usage_day, capacity_day, fact_day, dirty_day, watermark, quarantined_record, intake"
     tables += ", line, entry, posted_day, period"
     with connection.cursor() as cursor:
         cursor.execute(
