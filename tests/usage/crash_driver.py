@@ -55,8 +55,8 @@ class Fuse:
 
 def empty() -> None:
     """The owner's path back to empty books."""
-    tables = "run, run_seen, run_seen_together, run_span, usage_day, capacity_day, fact_day, dirty_day, watermark, quarantined_record, intake"
-    tables += ", line, entry, posted_day, period"
+    tables = "run, run_seen, run_seen_together, run_span, usage_day, capacity_day, fact_day, dirty_day, watermark"
+    tables += ", quarantined_record, intake, line, entry, posted_day, period"
     with connection.cursor() as cursor:
         cursor.execute(
             f"SET steelyard.maintenance = 'on'; TRUNCATE {tables} CASCADE; SET steelyard.maintenance = 'off'"
