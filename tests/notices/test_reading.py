@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def test_a_notice_about_what_one_may_not_see_says_nothing_of_it(cast: Cast, happ
         body = client.get(address).content.decode()
         assert "not yours to see any more" in body
         for word in ("verysecretfact", "bj", "happened"):
-            assert word not in body.replace("obj", ""), address
+            assert not re.search(rf"\b{word}\b", body), address  # a word of its own: tokens are random letters
     assert client.get(f"/notices/{number}/").headers["Location"] == "/notices/"
     row = client.get("/api/v1/notices").json()["rows"][0]
     assert (row["event"], row["facts"], row["about"]) == ("", {}, {"kind": "", "code": ""})
