@@ -10,9 +10,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from governance.access.actor import Actor, require
-from governance.catalogue.models import AcceleratorModel, Pool
+from governance.catalogue.models import Pool
 from governance.errors import N_, BadData, NotAllowed, NotFound
 from governance.quotas import rules as quotas
+from governance.quotas.actions import model_of
 from governance.quotas.models import Quota
 from governance.quotas.reads import quota_of
 from governance.tenants.models import UNATTRIBUTED, Project, day_of_today
@@ -29,7 +30,6 @@ NOT_YOURS = N_("Only its author changes and submits an ask. Copy it to make one 
 NO_KIND = N_("“%(value)s” is no kind of ask.")
 NO_LEVEL = N_("“%(value)s” is not a level or a period of quotas.")
 NO_POOL = N_("There is no pool “%(code)s”.")
-NO_MODEL = N_("The pool “%(pool)s” has no GPUs of the model “%(model)s”.")
 NO_PROJECT = N_("There is no project “%(code)s”.")
 OTHERS_QUOTA = N_("The quota %(number)s belongs to another project.")
 TOO_MANY_LINES = N_("An ask has at most %(most)s lines.")
@@ -182,7 +182,7 @@ def _line(ask: Ask, position: int, given: LineGiven, actor: Actor) -> AskLine:
     pool = Pool.objects.filter(code=given.pool, cluster__isnull=False).first()
     if pool is None:
         raise NotFound(NO_POOL, code=given.pool[:64])
-    line.pool, line.model = pool, _model(given.model, pool)
+    line.pool, line.model = pool, model_of(given.model, pool)
     return line
 
 
@@ -195,12 +195,3 @@ def _of_quota(line: AskLine, quota: Quota) -> AskLine:
         line.guaranteed_gpus, line.ceiling_gpus = quota.guaranteed_gpus, quota.ceiling_gpus
         line.gpu_hours = quota.gpu_hours
     return line
-
-
-def _model(code: str, pool: Pool) -> AcceleratorModel | None:
-    if not code:
-        return None
-    found = pool.accelerators.filter(code=code).first()
-    if found is None:
-        raise BadData(NO_MODEL, pool=pool.code, model=code[:64])
-    return found

@@ -105,7 +105,7 @@ def lay(
     _check(terms)
     pool = pool_of(terms.pool, lock=True)
     project = _project(terms.project)
-    model = _model(terms.model, pool)
+    model = model_of(terms.model, pool)
     covered = _covered(project, pool, model, terms)
     if covered and not may_replace:
         raise NotTheMoment(HELD_ALREADY, number=covered[0].number)
@@ -271,12 +271,13 @@ def _project(code: str) -> Project:
     return project
 
 
-def _model(code: str, pool: Pool) -> AcceleratorModel | None:
+def model_of(code: str, pool: Pool) -> AcceleratorModel | None:
+    """The pool's model with this code, None for "". Raises BadData where the pool has none of it."""
     if not code:
         return None
     model = pool.accelerators.filter(code=code).first()
     if model is None:
-        raise BadData(N_("The pool “%(pool)s” has no GPUs of the model “%(model)s”."), pool=pool.code, model=code)
+        raise BadData(N_("The pool “%(pool)s” has no GPUs of the model “%(model)s”."), pool=pool.code, model=code[:64])
     return model
 
 
